@@ -5,9 +5,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ricordo.errors import SettingsError
+from ricordo.languages.registry import language
 from ricordo.settings import Settings, setting_names
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -26,7 +28,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "recall_messages": 0,
         "remember_person": "off",
     },
-    # A document assistant: the whole talk in a very long window, condensed when nearly full.
+    # A document assistant: the whole talk in a very long window, condensed when nearly full; the rest is recalled.
     "assistant": {
         "max_turns": None,
         "max_tokens": 260_000,
@@ -37,13 +39,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "recent_sessions": 10,
         "session_idle": "30d",
         "organise": "off",
-        "recall_messages": 0,
         "remember_person": "off",
     },
-    # A chat that remembers for a day.
+    # A chat that remembers for a day; long turns fit too.
     "chat24h": {
         "max_turns": 20,
         "most_turns": 50,
+        "max_tokens": 110_000,
+        "model_limit": 128_000,
         "turn_ttl": "24h",
         "cleanup_interval": "6h",
         "clarification_timeout": "5m",
@@ -79,6 +82,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "balanced": {},
 }
 
+WITH_RULES = frozenset({"maestro"})  # presets that bring safety rules for their role, in the language of the locale
+
 # Variables of earlier deployments, each with the setting it stands for and the unit of its number.
 INHERITED_VARIABLES = {
     "CONVERSATION_HISTORY_LIMIT": ("max_turns", ""),
@@ -101,7 +106,10 @@ def settings_from(keywords: Mapping[str, Any], environment: Mapping[str, str]) -
     if not isinstance(preset, str) or preset not in PRESETS:
         raise SettingsError("preset", f"{preset!r} is unknown; use one of {', '.join(PRESETS)}")
     try:
-        return Settings().with_values({**PRESETS[preset], **chosen})
+        settings = Settings().with_values({**PRESETS[preset], **chosen})
+        if preset in WITH_RULES and "safety_rules" not in chosen:
+            settings = replace(settings, safety_rules=language(settings.locale.code).safety.default_rules)
+        return settings
     except SettingsError as error:
         if error.key in inherited:  # by the name that the user wrote
             raise SettingsError(inherited[error.key][0], error.problem) from None

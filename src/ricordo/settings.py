@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 DAY = timedelta(days=1)
+TOKENS_RECALLED = 128  # of a prompt for one recalled message
+LEAST_RECALLED, MOST_RECALLED = 20, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +154,26 @@ class RecallSettings:
     """What a context does beyond the window: understand follow-ups, bring past messages back, keep topics.
 
     `embedder` is auto, bilingual, arctic, multilingual, light, deterministic, or URL#MODEL. `recall_messages` is how
-    many past messages a context may bring back; 0 turns that off. `clarifications` says who may answer a question that
-    was asked back: this process, or every process on this machine. With `rewriter` llm the model that is set makes
-    follow-ups stand alone; the rules remain where it fails.
+    many past messages a context may bring back; 0 turns that off, none means as many as fit. `clarifications` says who
+    may answer a question that was asked back: this process, or every process on this machine. With `rewriter` llm the
+    model that is set makes follow-ups stand alone; the rules remain where it fails.
     """
 
     follow_ups: Literal["on", "off"] = "on"
     rewriter: Literal["rules", "llm"] = "rules"
     organise: Literal["on", "off"] = "on"
-    recall_messages: int = 5
+    recall_messages: int | None = None
     embedder: str = "auto"
     clarifications: Literal["process", "shared"] = "process"
 
     def __post_init__(self) -> None:
         _check_types(self)
         _at_least("recall_messages", self.recall_messages, 0)
+
+    @property
+    def recalls(self) -> bool:
+        """Whether a context brings past messages back."""
+        return self.recall_messages != 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +236,13 @@ class Settings:
     def labels(self) -> Locale:
         """The labels and headings of prompts: those of the locale, for these speakers."""
         return for_students(self.locale) if self.speakers == "student" else self.locale
+
+    @property
+    def most_recalled(self) -> int:
+        """How many past messages a context may bring back: the number that is set, or what a prompt could hold."""
+        if self.recall.recall_messages is not None:
+            return self.recall.recall_messages
+        return max(LEAST_RECALLED, min(self.budget.model_limit // TOKENS_RECALLED, MOST_RECALLED))
 
     def with_values(self, values: Mapping[str, Any]) -> "Settings":
         """A copy with flat settings changed, all at once; text is parsed to the type that the setting has."""

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from ricordo.engine.tokens import counter_for
 from ricordo.languages.english import MEMORY as ENGLISH_HEADINGS
 from ricordo.languages.italian import MEMORY as ITALIAN_HEADINGS
+from ricordo.languages.registry import memory_words
 from ricordo.prompt.memory_block import MemoryShares, enhance_prompt, extract_base_prompt, has_memory_context, one_line
 from ricordo.records.people import Profile
 from ricordo.safety.fence import close_fence, open_fence
@@ -125,7 +126,7 @@ def test_no_section_passes_its_share(
 ) -> None:
     """Each section of the memory, heading included, costs at most its share."""
     prompt = enhanced("", profile, "", locale, when, summary=summary, facts=facts, topics=topics)
-    words = ITALIAN_HEADINGS if locale == "it" else ENGLISH_HEADINGS
+    words = memory_words(locale)
     sections: dict[str, list[str]] = {}
     if has_memory_context(prompt):
         for line in prompt.split("\n")[4:-2]:

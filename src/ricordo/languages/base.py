@@ -301,6 +301,8 @@ class FactWords:
     lasting_subjects: tuple[str, ...]
     # Nouns of a piece of work: trouble with them passes with it.
     work: Words
+    # Words of a preference that tells how its holder learns.
+    learning: Words
     # Things that are only remarked on, not liked in general; words that no subject holds.
     remarks: LazyPattern
     not_subjects: LazyPattern

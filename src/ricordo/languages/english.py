@@ -844,6 +844,12 @@ FACTS = FactWords(
         """code app application script scripts deployment bug bugs config server api website page form repo database query
         test tests project"""
     ),
+    learning=words(
+        """example examples diagram diagrams map maps chart charts drawing drawings picture pictures visual visuals
+        explanation explanations explained step steps exercise exercises quiz quizzes practice revision revising
+        summary summaries notes flashcards lesson lessons study studying learn learning learns understand analogies
+        metaphors tables lists"""
+    ),
     # English says "the" of what is there ("I love the colours"), and of some things in general ("the sea").
     remarks=LazyPattern(
         r"(?!the (?:sea|ocean|beach|mountains?|outdoors|countryside|rain|cold|heat|snow|dark|piano|guitar|violin|"

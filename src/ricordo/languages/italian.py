@@ -983,6 +983,12 @@ FACTS = FactWords(
     lasting=words("compiti esercizi"),
     lasting_subjects=(),
     work=words("codice programma script sito progetto server bug errore"),
+    learning=words(
+        """esempi esempio schemi schema mappe mappa diagrammi diagramma disegni grafici immagini visivi visive visivo
+        visiva spiegazioni spiegazione spiegato spiegata passaggi passo esercizi esercizio quiz ripetere ripasso
+        ripassare riassunti riassunto appunti lezioni lezione studiare studio imparare imparo impara capire capisce
+        metafore analogie tabelle elenchi filastrocche"""
+    ),
     remarks=LazyPattern(NOTHING),
     not_subjects=LazyPattern(NOTHING),
     trouble_leads=LazyPattern(NOTHING),

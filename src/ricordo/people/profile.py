@@ -14,8 +14,8 @@ from itertools import groupby
 from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, local_time, quarantined
 from ricordo.languages.dates import last_day_in
+from ricordo.languages.registry import all_words, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.registry import languages
 from ricordo.languages.text import fold, sentences
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
@@ -26,6 +26,8 @@ from ricordo.settings import ProfileSettings
 SUMMARIES = 24  # read; several may belong to one session
 _GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
 _FADES = timedelta(days=30)
+LEARNING = "learning:"  # how the slot of a way of learning begins
+_WORD = re.compile(r"[^\W\d_]+")
 # The name first, then difficulties and goals, then the rest.
 _TIERS: dict[FactKind, int] = {
     "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
@@ -114,6 +116,7 @@ def build_profile(
             lambda kept: counter.count(as_list(kept)) <= settings.profile_topics_tokens,
         ),
         last_session_date=recent[0].created_at if recent else None,
+        last_summary=_summary(recent[:1], settings.profile_summary_tokens, counter),
     )
 
 
@@ -232,7 +235,7 @@ def facts_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
 
 
 def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
-    """The current facts by importance: standing instructions, name, then difficulties and goals, then the rest.
+    """The current facts by importance: instructions, name, ways of learning, difficulties and goals, then the rest.
 
     Within a kind, recent and repeated facts come first. Past dates and overcome difficulties are left out.
     """
@@ -242,8 +245,19 @@ def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
 def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
     """The key facts, lazily: a profile takes the first few."""
     known = [fact for fact in facts if fact.known_at(now)]
-    known.sort(key=lambda fact: (not fact.is_instruction, _TIERS[fact.kind], -_weight(fact, now), fact.id))
+    known.sort(key=lambda fact: (not fact.is_instruction, _tier(fact), -_weight(fact, now), fact.id))
     return (fact for fact in known if not is_outdated(fact, now))
+
+
+def _tier(fact: Fact) -> int:
+    """The rank of a fact by its kind; a way of learning comes before a taste."""
+    if fact.kind == "preference" and (fact.about.startswith(LEARNING) or _learning_words(fact.text)):
+        return _TIERS["difficulty"]
+    return _TIERS[fact.kind]
+
+
+def _learning_words(text: str) -> bool:
+    return not all_words("facts.learning").isdisjoint(_WORD.findall(fold(text)))
 
 
 def is_outdated(fact: Fact, now: datetime) -> bool:

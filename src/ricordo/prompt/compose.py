@@ -68,11 +68,11 @@ class Slots:
             check_text(f"recalled[{index}].text", remembered.text, limits)
 
 
-def load_window(engine: Engine, scope: Scope, *, asking: str | None = None, after: int = 0) -> Window:
-    """The recent turns that fit, of those after a number. An open turn that asks `asking` now is not history yet."""
+def load_window(engine: Engine, scope: Scope, *, asking: str | None = None) -> Window:
+    """The recent turns that fit. An open turn that asks `asking` now is not history yet."""
     settings = engine.settings.window
     try:
-        window = fit_window(_newest_first(engine, scope, asking, after), settings, engine.counter)
+        window = fit_window(_newest_first(engine, scope, asking), settings, engine.counter)
     except Exception as error:  # whatever a store or a counter does, the chat goes on
         window = Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     return replace(
@@ -162,7 +162,7 @@ def _crisis(engine: Engine, question: str) -> "Crisis | None":
 def _known_and_window(
     engine: Engine, scope: Scope, question: str, end_idle: "EndIdle | None"
 ) -> tuple[KnownContext, Window]:
-    """What is known beforehand, and the recent turns after those that were condensed; the chat goes on without.
+    """What is known beforehand, and the recent turns, condensed ones too if they fit; the chat goes on without.
 
     A store that is away is not asked twice: that would only keep the chat waiting.
     """
@@ -177,7 +177,7 @@ def _known_and_window(
         known = KnownContext(
             degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),)
         )
-    return known, load_window(engine, scope, asking=question, after=known.covered)
+    return known, load_window(engine, scope, asking=question)
 
 
 def _retrieved(
@@ -200,7 +200,7 @@ def _understand(engine: Engine, scope: Scope, question: str) -> tuple["Meaning",
     from ricordo.followups.understand import understand
 
     try:
-        understood = understand(engine, scope, question, find=_find(engine, scope) if recall.recall_messages else None)
+        understood = understand(engine, scope, question, find=_find(engine, scope) if recall.recalls else None)
     except Exception as error:
         return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
     return Meaning(understood.standalone, understood.references, understood.clarification), understood.degraded
@@ -217,7 +217,7 @@ def _recall(
     engine: Engine, scope: Scope, question: str, meaning: Meaning, window: Window
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
     """Past messages beyond the window, notes, and the embedder; the chat goes on without them."""
-    if not engine.settings.recall.recall_messages:
+    if not engine.settings.recall.recalls:
         return (), (), ""
     try:
         from ricordo.recall.search import recall_for_context
@@ -343,16 +343,14 @@ def _without_memory(scope: Scope, operation: str, problem: str, error: Exception
     return f"{problem}: {'the database is away' if isinstance(error, StoreUnavailable) else cause}"
 
 
-def _newest_first(engine: Engine, scope: Scope, asking: str | None, after: int = 0) -> Iterator[Turn]:
+def _newest_first(engine: Engine, scope: Scope, asking: str | None) -> Iterator[Turn]:
     """Turns from the newest on, fetched in growing pages, only as far as they are read."""
     most = engine.settings.window.max_turns
     page_size = FIRST_PAGE if most is None else most + (asking is not None)
     before: int | None = None
     current = asking
     while page_size:
-        page = engine.store.turns.page(
-            scope.owner, scope.session_id, last=page_size, before=before, after=after or None
-        )
+        page = engine.store.turns.page(scope.owner, scope.session_id, last=page_size, before=before)
         for turn in reversed(page):
             if current is not None and turn.is_open and turn.query == current:
                 current = None

@@ -33,9 +33,10 @@ def content_lines(
     summary, facts, topics = shares
     most_facts, most_topics = most
     named = [one_line(each).replace(",", ";") for each in profile.topics[:most_topics]]
+    met = profile.last_summary or profile.recent_summary
     points = [f"- {one_line(each, MOST_FACT_CHARACTERS)}" for each in profile.key_facts[:most_facts] if one_line(each)]
     return [
-        *_text(_dated(words.last_session, one_line(when, 60)), one_line(profile.recent_summary), summary, count),
+        *_text(_dated(words.last_session, one_line(when, 60)), one_line(met), summary, count),
         *_points(words.facts, points, facts, count),
         *_list(words.topics, [name for name in named if name], topics, count),
     ]
@@ -328,7 +329,7 @@ def known_for_context(engine: Engine, scope: Scope, end_idle: EndIdle | None = N
         profile = profile_text(engine, profile_of(engine, scope.owner, scope.agent_id, without=scope.session_id))
     if condensed is None or condensed.id in hidden:
         return KnownContext(profile, degraded=tuple(notes))
-    return KnownContext(profile, condensed.text, condensed.last_turn, tuple(notes))
+    return KnownContext(profile, condensed.text, tuple(notes))
 
 
 def _has_answers(engine: Engine, scope: Scope) -> bool:

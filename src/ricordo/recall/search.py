@@ -87,7 +87,7 @@ def recall_for_context(
     engine: Engine, scope: Scope, question: str, known: Sequence[Turn], standalone: str = ""
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
     """Past messages for a context beyond the turns it has, what could not be done, and the embedder's name."""
-    limit = engine.settings.recall.recall_messages
+    limit = engine.settings.most_recalled
     if not limit:
         return (), (), ""
     marks = engine.store.sessions.marks(scope.owner)

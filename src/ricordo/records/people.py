@@ -121,12 +121,16 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known of a user by an agent across sessions, ready for a prompt."""
+    """What is known of a user by an agent across sessions, ready for a prompt.
+
+    `recent_summary` is of the last sessions together, `last_summary` of the last one alone.
+    """
 
     recent_summary: str = ""
     key_facts: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     last_session_date: datetime | None = None
+    last_summary: str = ""
 
     @property
     def is_empty(self) -> bool:

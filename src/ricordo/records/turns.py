@@ -388,9 +388,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class KnownContext:
-    """The profile of the person, and the summary that covers the session's turns up to `covered`."""
+    """The profile of the person, and the summary of the session's older turns."""
 
     profile: str = ""
     summary: str = ""
-    covered: int = 0
     degraded: tuple[str, ...] = ()

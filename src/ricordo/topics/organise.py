@@ -164,7 +164,7 @@ def topic_for_context(
 ) -> tuple[Topic | None, list[Turn], tuple[str, ...]]:
     """The topic of a question, its newest turns beyond the window, oldest first, and notes.
 
-    What is quarantined is left out, and a summary that may have been made of it too.
+    What is quarantined is left out, and title and summary that may have been made of it too.
     """
     owner, session_id = scope.owner, scope.session_id
     newest = max((turn.turn_number for turn in window), default=0)
@@ -175,9 +175,8 @@ def topic_for_context(
     numbers = [number for number in engine.store.topics.turns_of(owner, session_id, topic.id) if number not in shown]
     turns = turns_by_number(engine, owner, session_id, numbers[-MOST_TOPIC_TURNS:])
     hidden = {turn_id_of(each) for each in quarantined(engine, owner)}
-    if hidden and topic.summary:
-        told = engine.store.turns.by_ids(owner, list(hidden))
-        topic = replace(topic, summary=None) if any(turn.topic_id == topic.id for turn in told) else topic
+    if hidden and any(turn.topic_id == topic.id for turn in engine.store.turns.by_ids(owner, list(hidden))):
+        topic = replace(topic, title="", summary=None)
     damaged = tuple(dict.fromkeys(turn.damage for turn in turns if turn.damage))
     asking = [turn.id for turn in turns if turn.is_open and turn.query == question]
     shown_turns = [turn for turn in turns if turn.id not in {*hidden, *asking} and not turn.damage]
