@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from splintr import Tokenizer
 
-from ricordo.engine import TokenCounter
+from ricordo.engine import TokenCounter, tokens
 from ricordo.engine.tokens import (
     CUT_MARK,
     FAMILIES,
@@ -267,3 +267,35 @@ def test_cutting_a_huge_text_reads_little_of_it(unit: str, limit: int) -> None:
     assert counter.calls <= 60
     assert counter.longest <= max(8 * limit, 2 * len(result)) + len(CUT_MARK)
     assert EXACT.count(result) <= limit
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_long_text_is_counted_exactly_in_pieces(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pieces of a text with words add up to the count of the whole, in every family."""
+    sentence = "Che cos'è la fuga? Voci che entrano una dopo l'altra; see page 12 (or 13).\n\n- un elenco, e più...\n"
+    text = "".join(f"{number}. {sentence}" for number in range(300))
+    counter = counter_for(family)
+    whole = counter.count(text)
+    monkeypatch.setattr(tokens, "LONGEST_PIECE", 1_000)
+    assert counter.count(text) == whole
+
+
+@pytest.mark.parametrize("mark", ["*", " ", "#", ".", "\n", "ab", "🙂"])
+def test_a_tokenizer_is_never_given_a_million_characters_at_once(mark: str) -> None:
+    """What takes seconds as one piece, a million stars or blanks, is counted in pieces."""
+    given: list[int] = []
+
+    class Vocabulary:
+        def encode_flat(self, text: str) -> bytes:
+            given.append(len(text))
+            return bytes(4 * len(text))
+
+        def encode_ordinary(self, text: str) -> list[int]:
+            raise AssertionError("there is no special marker in it")
+
+        def special_tokens(self) -> dict[str, int]:
+            return {"<|end|>": 1}
+
+    text = mark * 1_000_000
+    assert tokens._counting(Vocabulary())(text) == len(text)
+    assert max(given) <= tokens.LONGEST_PIECE

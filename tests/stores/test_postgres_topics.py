@@ -139,14 +139,18 @@ def test_topics_count_questions_that_only_a_block_tells(postgres_store: Postgres
     asked = postgres_store.turns.append(replace(asked, question=replace(asked.question, tokens=0)))
     greeting = postgres_store.turns.append(replace(a_turn(owner, session_id="s"), question=None))
     stays = postgres_store.turns.append(a_turn(owner, session_id="s"))
-    topic = a_topic(message_count=5, archived_count=3, hot=(3,))
+    topic = a_topic(message_count=5, hot=(1, 2, 3))
     assigned = {turn.turn_number: topic.id for turn in (asked, greeting, stays)}
     postgres_store.topics.put(owner, "s", TopicChange(0, put=(topic,), assigned=assigned, through=3))
     assert postgres_store.topics.archive(owner, "s", a_block([asked, greeting]))
     assert postgres_store.turns.delete(owner, "s", [1]) == 1
-    assert postgres_store.topics.load(owner, "s").topics == (replace(topic, message_count=3, archived_count=1),)
+    assert postgres_store.topics.load(owner, "s").topics == (
+        replace(topic, message_count=3, archived_count=1, hot=(3,)),
+    )
     assert postgres_store.turns.delete(owner, "s", [2]) == 1
-    assert postgres_store.topics.load(owner, "s").topics == (replace(topic, message_count=2, archived_count=0),)
+    assert postgres_store.topics.load(owner, "s").topics == (
+        replace(topic, message_count=2, archived_count=0, hot=(3,)),
+    )
     assert list(postgres_store.topics.blocks(owner, "s")) == []
 
 
@@ -206,7 +210,7 @@ def fill(store: PostgresStore, owner: Owner) -> list[Turn]:
     [
         (lambda store, owner: store.sessions.clear(owner, "s"), {"owners": 1, "sessions": 1}),
         (lambda store, owner: store.sessions.delete(owner, "s"), {}),
-        (lambda store, owner: store.erase(owner), {}),
+        (lambda store, owner: store.erase(owner), {"erasures": 1}),
         (
             lambda store, owner: store.sessions.expire(
                 owner, turns_before=None, idle_before=START.replace(year=9000), batch=9

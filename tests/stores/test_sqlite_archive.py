@@ -40,7 +40,7 @@ def other(store: SqliteStore) -> Iterator[sqlite3.Connection]:
 def archived(store: SqliteStore, owner: Owner) -> list[Turn]:
     """Six turns: 1, 2 and 3 in one block, 4 in another, 5 and 6 plain; 3 is plain as well."""
     said = [store.turns.append(a_turn(owner, f"question {n} " * 30, f"answer {n} " * 30)) for n in range(1, 7)]
-    topic = a_topic(message_count=12, archived_count=6, hot=(3, 5, 6))
+    topic = a_topic(message_count=12, hot=(1, 2, 3, 4, 5, 6))
     assigned = {turn.turn_number: topic.id for turn in said}
     assert store.topics.put(owner, "lesson", TopicChange(0, put=(topic,), assigned=assigned, through=6))
     assert store.topics.archive(owner, "lesson", a_block(said[:3], block_id="first block"))
