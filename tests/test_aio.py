@@ -142,7 +142,7 @@ def test_letting_go(tmp_path: Path) -> None:
             session = memory.session("one", user_id="anna")
             await session.add_turn("q", "a")
             document = await session.export("json")
-            assert "**STUDENT**" in await session.export("markdown")
+            assert "**USER**" in await session.export("markdown")
             await memory.backup(tmp_path / "copy.db")
             assert (await session.end()).ended_at is not None
             assert await session.clear() == 1

@@ -234,8 +234,8 @@ class Session:
         return compose.recompose(self._engine, self._scope, check_number("turn_number", turn_number))
 
     def info(self) -> SessionInfo:
-        """Title, tags, counts and times; NotFoundError before the first message."""
-        return export.found_session(self._engine, self._scope)
+        """Title, tags, documents, counts and times; NotFoundError before the first message."""
+        return export.counted_session(self._engine, self._scope)
 
     @overload
     def export(self, form: Literal["json"] = "json") -> dict[str, Any]: ...
@@ -252,9 +252,14 @@ class Session:
     # Changing and letting go
 
     def create(
-        self, *, title: str | None = None, tags: Iterable[str] = (), metadata: Mapping[str, Any] | None = None
+        self,
+        *,
+        title: str | None = None,
+        document_ids: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
     ) -> SessionInfo:
-        """Make the session before anything is said in it; one that is there already keeps its own fields."""
+        """Make the session before its first message; a known one keeps its fields. Answers use `document_ids` alone."""
         limits, now = self._engine.settings.limits, self._engine.clock.now()
         empty = SessionInfo(
             self.id,
@@ -263,6 +268,7 @@ class Session:
             created_at=now,
             last_active_at=now,
             title=None if title is None else check_text("title", title, limits),
+            document_ids=check_ids("document_ids", document_ids),
             tags=check_ids("tags", tags),
             metadata=write.checked_metadata(self._engine, metadata) or {},
         )
@@ -296,7 +302,7 @@ class Session:
 
         if self._engine.settings.profile.remember_person == "on":
             return end_now(self._engine, self._scope.owner, self.id)
-        current = self.info()
+        current = export.found_session(self._engine, self._scope)
         ended = current if current.ended_at else self._changed(SessionChanges(ended_at=self._engine.clock.now()))
         return SessionEnd(ended, None, (), ())
 
@@ -305,7 +311,7 @@ class Session:
         from ricordo.people.summaries.condense import condense_now
         from ricordo.people.summaries.summarise import writer_of
 
-        self.info()
+        export.found_session(self._engine, self._scope)
         return condense_now(self._engine, self._scope.owner, self.id, writer_of(self._engine), force=True)
 
     def summaries(self, limit: int = 50) -> "list[Summary]":
@@ -315,7 +321,7 @@ class Session:
 
     def forget_derived(self) -> int:
         """Undo everything that was derived from this session: summaries, facts said nowhere else; how many went."""
-        self.info()
+        export.found_session(self._engine, self._scope)
         return self._engine.store.people.forget_derived(self._scope.owner, self.id)
 
     def clear(self) -> int:

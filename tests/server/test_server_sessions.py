@@ -29,6 +29,7 @@ def test_a_session_is_made_changed_and_read(client: TestClient) -> None:
     path = f"/sessions/{made['id']}"
     assert client.get(path, headers=ANNA).json() == made
     assert (made["archived"], made["turn_count"], made["user_id"]) == (False, 0, "anna")
+    assert (made["message_count"], made["token_count"], made["condensation_count"]) == (0, 0, 0)
     changed = client.patch(path, json={"title": "Beasts", "archived": True}, headers=ANNA).json()
     assert (changed["title"], changed["archived"], changed["metadata"]) == ("Beasts", True, {"level": 2})
     changed = client.patch(path, json={"metadata": {"a": 1}, "document_ids": ["d1"]}, headers=ANNA).json()

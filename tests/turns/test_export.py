@@ -309,7 +309,8 @@ def test_markdown_to_the_letter() -> None:
     session.add_message("assistant", "Quattro.", chunk_ids=["cap1", "cap2"])
     session.update(title="Il\ncuore")
     assert session.export("markdown") == (
-        "# Il cuore\n\n*2026-03-02 09:00 UTC*\n\n## 1\n\n"
+        "# Il cuore\n\n- id: s\n- created: 2026-03-02 09:00 UTC\n- last active: 2026-03-02 09:01 UTC\n"
+        f"- turns: 1, messages: 3, tokens: {session.info().token_count}\n\n## 1\n\n"
         "**UTENTE** (2026-03-02 09:00)\n\nQuanti gradi?\n\n"
         "**ASSISTENTE** (2026-03-02 09:01)\n\n[cerca]\n\n"
         "**ASSISTENTE** (2026-03-02 09:01)\n\nQuattro.\n\n[fonti: cap1, cap2]\n"

@@ -88,8 +88,7 @@ class TerminalChat:
 
         if self.session_id is None and self.document_ids:
             session = self.memory.session(user_id=self.user_id, agent_id=self.agent_id)
-            session.create()
-            self.session_id = session.update(document_ids=self.document_ids).id
+            self.session_id = session.create(document_ids=self.document_ids).id
         request = ChatRequest(
             question,
             self.user_id,

@@ -235,7 +235,10 @@ def same_json(one: object, other: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A conversation as the list shows it. `last_turn` is the counter that numbers turns."""
+    """A conversation as the list shows it. `last_turn` is the counter that numbers turns.
+
+    Messages, tokens and condensations are counted for `Session.info()`; a list leaves them None.
+    """
 
     id: str
     owner: Owner
@@ -250,6 +253,9 @@ class SessionInfo:
     tags: tuple[str, ...] = ()
     metadata: Json = field(default_factory=dict)
     ended_at: datetime | None = None
+    message_count: int | None = field(default=None, compare=False)
+    token_count: int | None = field(default=None, compare=False)
+    condensation_count: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class ChatOut(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """A session."""
+    """A session. Messages, tokens and condensations are counted for one session, and null in a list."""
 
     id: str
     user_id: str
@@ -158,6 +158,9 @@ class SessionOut(BaseModel):
     last_active_at: datetime
     ended_at: datetime | None
     turn_count: int
+    message_count: int | None = None
+    token_count: int | None = None
+    condensation_count: int | None = None
     document_ids: list[str]
     tags: list[str]
     metadata: dict[str, Any]

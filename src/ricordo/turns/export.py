@@ -5,10 +5,12 @@ comes from outside is checked field by field like any other input, so a forged d
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from threading import Lock
 from typing import Any
 
-from ricordo.engine.core import Engine, Scope
+from ricordo.engine.core import EVERY, Engine, Scope
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.languages.registry import Locale
 from ricordo.limits import (
@@ -23,6 +25,7 @@ from ricordo.limits import (
     check_tool_calls,
 )
 from ricordo.prompt.window import label, said
+from ricordo.records.lru import LRU
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
 from ricordo.turns import export_items
 
@@ -103,7 +106,7 @@ def _is_lost(turn: Any) -> bool:
 
 def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> str:
     """The session as a page to read."""
-    lines = [f"# {' '.join((session.title or session.id).split())}", "", f"*{_minute(session.created_at)} UTC*", ""]
+    lines = [f"# {' '.join((session.title or session.id).split())}", "", *_facts_of(session), ""]
     for turn in turns:
         lines += [f"## {turn.turn_number}", ""]
         if turn.damage:
@@ -114,6 +117,21 @@ def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> 
             if message.chunk_ids:
                 lines += [locale.sources.format(ids=", ".join(message.chunk_ids)).strip(), ""]
     return "\n".join(lines)
+
+
+def _facts_of(session: SessionInfo) -> list[str]:
+    """Id, dates and counts of a session, one line each."""
+    counts = f"turns: {session.turn_count}, messages: {session.message_count}, tokens: {session.token_count}"
+    facts = [
+        f"id: {session.id}",
+        f"created: {_minute(session.created_at)} UTC",
+        f"last active: {_minute(session.last_active_at)} UTC",
+        f"ended: {_minute(session.ended_at)} UTC" if session.ended_at else "",
+        f"{counts}, condensations: {session.condensation_count}" if session.condensation_count else counts,
+        f"documents: {', '.join(session.document_ids)}" if session.document_ids else "",
+        f"tags: {', '.join(session.tags)}" if session.tags else "",
+    ]
+    return [f"- {' '.join(fact.split())}" for fact in facts if fact]
 
 
 def _minute(moment: datetime) -> str:
@@ -245,6 +263,7 @@ def _mapping(where: str, value: Any) -> Json:
 # Taking sessions out and bringing them in: documents to and from the store, session by session.
 
 PAGE = 200
+MOST_COUNTED = 1_024  # sessions whose counts are cached
 
 
 def export_session(engine: Engine, scope: Scope) -> dict[str, Any]:
@@ -254,8 +273,8 @@ def export_session(engine: Engine, scope: Scope) -> dict[str, Any]:
 
 
 def export_markdown(engine: Engine, scope: Scope) -> str:
-    """One session as a page to read."""
-    session = found_session(engine, scope)
+    """One session as a page to read, with the speakers of the locale."""
+    session = counted_session(engine, scope)
     return to_markdown(session, engine.store.turns.page(scope.owner, scope.session_id), engine.settings.locale)
 
 
@@ -277,3 +296,56 @@ def found_session(engine: Engine, scope: Scope) -> SessionInfo:
             f"session {scope.session_id!r} does not exist for user {scope.owner.user_id!r}; list the sessions"
         )
     return session
+
+
+class SessionCounts:
+    """Messages and tokens of sessions, counted once for each turn that cannot change any more. Thread-safe."""
+
+    def __init__(self, _: Engine) -> None:
+        self._known: LRU[tuple[Owner, str], _Counted] = LRU(MOST_COUNTED)
+        self._lock = Lock()
+
+    def of(self, engine: Engine, session: SessionInfo) -> tuple[int, int]:
+        """The messages and the tokens of a session."""
+        key = session.owner, session.id
+        with self._lock:
+            known = self._known.get(key)
+        added = session.last_turn - known.last_turn if known else 0
+        if known is None or added < 0 or session.turn_count - known.turn_count != added:
+            known = _Counted()  # turns were removed
+        messages, tokens = known.messages, known.tokens
+        kept, settled = known, True
+        for start in range(known.final, session.last_turn, PAGE):
+            for turn in engine.store.turns.page(session.owner, session.id, after=start, before=start + PAGE + 1):
+                messages, tokens = messages + len(turn.messages), tokens + turn.tokens
+                # An open turn may be answered, and the newest one gets more messages.
+                settled = settled and not turn.is_open and turn.turn_number < session.last_turn
+                if settled:
+                    kept = replace(kept, final=turn.turn_number, messages=messages, tokens=tokens)
+        with self._lock:
+            self._known.put(key, replace(kept, last_turn=session.last_turn, turn_count=session.turn_count))
+        return messages, tokens
+
+    def forget(self, owner: Owner) -> None:
+        """Drop the counts of an owner."""
+        with self._lock:
+            self._known.remove_where(lambda key: key[0] == owner)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What was counted up to the turn `final`, when the session had so many turns."""
+
+    final: int = 0
+    messages: int = 0
+    tokens: int = 0
+    last_turn: int = 0
+    turn_count: int = 0
+
+
+def counted_session(engine: Engine, scope: Scope) -> SessionInfo:
+    """The session's fields with its counts, or NotFoundError."""
+    session = found_session(engine, scope)
+    messages, tokens = engine.part(SessionCounts).of(engine, session)
+    made = engine.store.people.summaries(scope.owner, session_id=session.id, kind="condensation", limit=EVERY)
+    return replace(session, message_count=messages, token_count=tokens, condensation_count=len(made))

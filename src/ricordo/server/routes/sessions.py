@@ -51,8 +51,8 @@ def create(body: chat.SessionIn, user: UserDep, idempotency_key: Key = "") -> di
     user.override(body.user_id)
     session_id = id_for(user.owner, "session", idempotency_key) if idempotency_key else None
     session = user.memory.session(session_id, user_id=user.id, agent_id=body.agent_id)
-    info = session.create(title=body.title, tags=body.tags, metadata=body.metadata)
-    return session_out(session.update(document_ids=body.document_ids) if body.document_ids else info)
+    made = session.create(title=body.title, document_ids=body.document_ids, tags=body.tags, metadata=body.metadata)
+    return session_out(made)
 
 
 @router.get("", response_model=chat.SessionsOut, tags=SESSIONS)
@@ -95,8 +95,8 @@ def _matches(session: SessionInfo, archived: bool | None, tag: str | None) -> bo
 
 @router.get("/{session_id}", response_model=chat.SessionOut, tags=SESSIONS)
 def read(session_id: str, user: UserDep) -> dict[str, Any]:
-    """One session."""
-    return session_out(user.session_info(session_id))
+    """One session, with the number of its messages, tokens and condensations."""
+    return session_out(user.session(session_id).info())
 
 
 @router.patch("/{session_id}", response_model=chat.SessionOut, tags=SESSIONS)
