@@ -12,14 +12,13 @@ from ricordo.chat.answerers import instructions
 from ricordo.chat.question import kind_of_question
 from ricordo.followups.parse import parse
 from ricordo.languages.base import FactPattern, Language
-from ricordo.languages.dates import RULES, format_day, periods, resolve_day
+from ricordo.languages.dates import RULES, format_day, periods, relative_day, resolve_day
 from ricordo.languages.english import LANGUAGE as ENGLISH
 from ricordo.languages.italian import LANGUAGE as ITALIAN
 from ricordo.languages.registry import AnyLanguage, LazyPattern, all_words, codes, language, languages, register, words
 from ricordo.languages.text import guess_language, language_of, sentences
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.patterns import claims_in_message
-from ricordo.people.profile import relative_day
 from ricordo.prompt.window import compact_line
 from ricordo.recall.evidence import stems
 from ricordo.safety.fence import defuse, open_fence

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.profile import relative_day
+from ricordo.languages.dates import relative_day
 
 ROME = ZoneInfo("Europe/Rome")
 NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)

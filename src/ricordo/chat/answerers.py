@@ -109,6 +109,8 @@ class Reader:
             return material if material.cited else self._from_memory(reader.acknowledge(act), act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
         recalled = None if pointed else reader.recall(task.standalone or task.question)
+        if recalled is None and not task.chunks and task.past.is_empty:
+            return replace(material, text=language_by_code(task.language).reader.nothing_held)
         if recalled is None or (material.cited and recalled.confidence < material.confidence):
             return material
         if not material.cited:

@@ -10,27 +10,30 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.past import MemoryQuestion, ScoredMemory, memory_question, score_memory
+from ricordo.chat.answerability import MemoryQuestion, ScoredMemory, is_heard, memory_question, score_memory
 from ricordo.chat.question import DialogueAct, asks_for_answers, folded
-from ricordo.languages.dates import Period, format_day, periods
+from ricordo.languages.dates import Period, periods, relative_day
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import guess_language, sentences
+from ricordo.people.facts.merge import group_of
+from ricordo.people.facts.statements import facts_of_message
 from ricordo.recall.evidence import stems
 
 if TYPE_CHECKING:
     from ricordo.chat.past import MemoryPassage, Past
     from ricordo.languages.base import ReaderPhrases
 
-ANSWERED_FROM = 0.2  # least probability of the best passage (measured: docs/answering.md)
-_NEAR_THE_BEST = 0.6
-_MOST_QUOTES = 2
+_NEAR_THE_BEST = 0.5
+_LATER_FROM = 0.2
+_FACT_CONFIDENCE = 0.9
+_MOST_QUOTES, _MOST_LISTED = 2, 4
 _LONGEST_QUOTE = 320  # characters
 _LONGEST_LINE = 180
 _CONFIRMED_FROM = 0.8  # least coverage of a claim by one message
 _NEAREST_FROM = 0.15
 _MOST_LINES = 14
-_MOST_KNOWN = 8
+_MOST_KNOWN, _MOST_PAST = 8, 4
 _FORGOTTEN_FROM = 0.5
 _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>)\b", flags=0)
@@ -38,6 +41,19 @@ _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dial
 _NEGATED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _SELF = AnyLanguage(r"(?P<article>\b(?:<vocabulary.articles>)\s+)?\b(?P<word><facts.self_words>)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
+_LISTING = AnyLanguage(r"\b(?:<dialogue.listing>)\b", flags=0)
+_CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+)", flags=re.IGNORECASE)
+_ASKED_FACTS = {
+    group: AnyLanguage(rf"\b(?:<dialogue.asked_facts:{group}>)\b", flags=0)
+    for group in ("age", "home", "work", "study", "origin")
+}
+_BRIEF = AnyLanguage(r"\b(?:<dialogue.brief>)\b", flags=0)
+_SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?:\w+\s+)?(?P<noun>\w+)", flags=0)
+_ITEM_END = AnyLanguage(r"\s+(?:<dialogue.item_ends>)\b.*|\s*[(:].*", flags=re.DOTALL)
+_JOINED = AnyLanguage(r"\s*,\s*(?:(?:<dialogue.conjunctions>)\s+)?|\s+(?:<dialogue.conjunctions>)\s+", flags=0)
+_NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
+_CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +76,6 @@ def _about_the_past(question: str) -> bool:
     )
 
 
-def relative_day(moment: datetime, now: datetime, code: str) -> str:
-    """The day of a moment with its distance from today: "4 November, 12 days ago"."""
-    words = language_by_code(code).calendar
-    days = (now.date() - moment.date()).days
-    if days <= 0:
-        return words.today
-    if days == 1:
-        return words.yesterday
-    written = format_day(moment.date(), code, year=moment.year != now.year)
-    return f"{written}, {words.days_ago.replace('{n}', str(days))}"
-
-
 class MemoryReader:
     """Answers one message from one user's past, in one language."""
 
@@ -81,25 +85,43 @@ class MemoryReader:
         self._phrases: ReaderPhrases = language_by_code(code).reader
 
     def small_talk(self, act: DialogueAct) -> MemoryAnswer:
-        """One short line; a first greeting also says what one can do."""
+        """One short line, to the user's name where it is known; a first greeting also says what one can do."""
         said = self._phrases
         line = {"greeting": said.greeting, "thanks": said.thanks, "farewell": said.farewell}.get(act.act, said.okay)
         if act.act == "greeting" and self._past.is_empty:
             line = f"{line} {said.nothing_yet}"
+        elif act.act == "greeting" and (name := self._user_name()):
+            line = said.greeting_name.replace("{name}", name)
         return MemoryAnswer(line, 1.0)
 
+    def _user_name(self) -> str:
+        """How the user wants to be called, or is called."""
+        for fact in reversed(self._past.facts):
+            if fact.is_instruction and (found := _CALL_ME.search(fact.text)):
+                return found["name"]
+        names = [fact.text.split(" ", 2)[-1] for fact in self._past.facts if fact.about == "name"]
+        return names[-1] if names else ""
+
+    @property
+    def _is_brief(self) -> bool:
+        """Whether the user wants short answers."""
+        return any(fact.is_instruction and _BRIEF.search(folded(fact.text)) for fact in self._past.facts)
+
     def acknowledge(self, act: DialogueAct) -> MemoryAnswer:
-        """An acknowledgement that repeats what was stated or ordered."""
+        """An acknowledgement that names what was learned, or repeats what was stated or ordered."""
         if act.act == "forget":
             return self._forget(act.content)
         said = self._phrases
         phrase = {"remember": said.remembered, "standing": said.standing}.get(act.act, said.noted)
+        learned = [fact for fact in facts_of_message(act.content) if fact.kind == "fact"]
+        if act.act != "standing" and learned and all(fact.addressed for fact in learned):
+            return MemoryAnswer(phrase.replace("{quote}", "; ".join(fact.addressed for fact in learned)), 1.0)
         quote = shortened(act.content, _LONGEST_LINE).rstrip(" .")
         return MemoryAnswer(phrase.replace("{quote}", f"“{quote}”"), 1.0)
 
     def _forget(self, content: str) -> MemoryAnswer:
         asked = memory_question(content)
-        found = score_memory(asked, self._past.passages(content))
+        found = score_memory(asked, self._past.passages(content)).passages
         own = [each.passage for each in found if each.coverage >= _FORGOTTEN_FROM]
         wanted = {one for term in asked.terms for one in term}
         facts = [
@@ -115,16 +137,37 @@ class MemoryReader:
     def recall(self, question: str) -> MemoryAnswer | None:
         """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
         asked = memory_question(question)
-        found = score_memory(asked, self._past.passages(question))
+        earlier = _EARLIER.search(asked.text) is not None
+        if not earlier and (known := self._fact(asked)):
+            return known
+        offered = self._past.passages(question)
+        current = [each for each in offered if earlier or each.message_id not in self._past.outdated]
+        findings = score_memory(asked, current or offered)
+        found = findings.passages
         if not _about_the_past(question):  # then meaning alone is no evidence: one of its words must have been said
-            found = [each for each in found if each.coverage > 0]
-        if not found or found[0].probability < ANSWERED_FROM:
+            found = tuple(each for each in found if each.coverage > 0)
+        if not found or not findings.is_answer:
             return None
-        best = found[0].probability
-        near = [each for each in found if each.probability >= max(ANSWERED_FROM, _NEAR_THE_BEST * best)]
-        chosen = _newest(_distinct(near)[:_MOST_QUOTES])
+        certain = round(findings.answered, 3)
+        if names := _alternatives(found[0].passage.text, asked):
+            line = self._phrases.which.replace("{names}", ", ".join(names))
+            quoted = self._quote(found[0].passage, asked)
+            return MemoryAnswer(f"{line}\n{quoted}", certain, (found[0].passage,))
+        near = [found[0], *(each for each in found[1:] if _is_near(each, found[0]))]
+        most = 1 if self._is_brief else _MOST_LISTED if _LISTING.search(asked.text) else _MOST_QUOTES
+        chosen = _with_answer(_newest(_distinct(near)[:most]), found, asked)
         lines = [self._quote(each.passage, asked) for each in chosen]
-        return MemoryAnswer("\n".join(lines), round(best, 3), tuple(each.passage for each in chosen))
+        return MemoryAnswer("\n".join(lines), certain, tuple(each.passage for each in chosen))
+
+    def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
+        """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
+        groups = [group for group, pattern in _ASKED_FACTS.items() if pattern.search(asked.text)]
+        facts = [fact for fact in self._past.facts if group_of(fact.about) in groups]
+        if asked.own_name:
+            facts = [fact for fact in self._past.facts if fact.about == "name"]
+        if not facts or not (sources := self._past.sources(facts[-1:])):
+            return None
+        return MemoryAnswer(self._quote(sources[-1], asked), _FACT_CONFIDENCE, (sources[-1],))
 
     def claim(self, message: str, *, own: bool) -> MemoryAnswer:
         """Yes with the passage if what is claimed was said; otherwise that it was not found, and the nearest."""
@@ -132,7 +175,8 @@ class MemoryReader:
         asked = memory_question(content)
         role = "user" if own else "assistant"
         offered = [each for each in self._past.passages(message) if each.role == role]
-        found = sorted(score_memory(asked, offered), key=lambda each: (-round(each.coverage, 1), -each.probability))
+        scored = score_memory(asked, offered).passages
+        found = sorted(scored, key=lambda each: (-round(each.coverage, 1), -each.probability))
         if not found:
             return MemoryAnswer(self._phrases.never_said, 0.5, found=False)
         best = found[0]
@@ -164,7 +208,7 @@ class MemoryReader:
         return self._told(self._session_talk(spans, last=_LAST.search(folded(question)) is not None))
 
     def _about(self, asked: MemoryQuestion, subject: str) -> list["MemoryPassage"]:
-        found = score_memory(asked, self._past.passages(subject))
+        found = score_memory(asked, self._past.passages(subject)).passages
         best = max((each.passage.score for each in found), default=0.0)
         near = [each.passage for each in found if each.coverage > 0 or each.passage.score >= 0.75 * best > 0]
         return sorted(near[:_MOST_LINES], key=lambda each: (each.said_at, each.turn_number, each.role != "user"))
@@ -202,16 +246,27 @@ class MemoryReader:
                     said.setdefault(each.message_id, each)
         kept = sorted(said.values(), key=lambda each: each.said_at)[-_MOST_KNOWN:]
         lines = [f"- {fact.text}" for fact in self._past.facts[:_MOST_KNOWN]]
+        lines += [
+            "- " + self._phrases.until.replace("{day}", self._told_day(fact.valid_to)).replace("{quote}", fact.text)
+            for fact in self._past.superseded[-_MOST_PAST:]
+            if fact.valid_to is not None
+        ]
         lines += [f"- “{shortened(each.text, _LONGEST_LINE)}” ({self._day(each)})" for each in kept]
         if not lines:
             return None
         return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(kept))
 
     def _day(self, passage: "MemoryPassage") -> str:
-        return relative_day(self._past.local(passage.said_at), self._past.now, self._code)
+        return self._told_day(passage.said_at)
+
+    def _told_day(self, moment: datetime) -> str:
+        return relative_day(moment, self._past.now, self._past.zone, self._code, dated=True)
 
     def _quote(self, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         phrase = self._phrases.you_said if passage.role == "user" else self._phrases.i_said
+        if (ended := self._past.outdated.get(passage.message_id)) is not None:
+            said = self._filled(phrase, passage, asked)
+            return self._phrases.until.replace("{day}", self._told_day(ended)).replace("{quote}", said)
         return self._filled(phrase, passage, asked)
 
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
@@ -230,11 +285,62 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
     return kept
 
 
-def _newest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
-    """Of two quotes of one speaker from two sessions the later one: what was said last counts."""
-    if len({each.passage.session_id for each in chosen}) < 2 or len({each.passage.role for each in chosen}) > 1:
+def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
+    """Whether a passage is nearly as good as the best, or a later answer of the same speaker that may replace it."""
+    if one.probability >= _NEAR_THE_BEST * best.probability:
+        return True
+    later = one.passage.said_at > best.passage.said_at and one.passage.session_id != best.passage.session_id
+    rival = best.answers and one.answers and one.coverage > 0 and one.passage.role == best.passage.role
+    return rival and later and one.probability >= _LATER_FROM * best.probability
+
+
+def _with_answer(
+    chosen: list[ScoredMemory], found: Sequence[ScoredMemory], asked: MemoryQuestion
+) -> list[ScoredMemory]:
+    """With the assistant's answer where the best quote is the user's question, or advice is asked for."""
+    best = chosen[0].passage
+    asks = best.text.rstrip().endswith("?")
+    if best.role != "user" or not (asks or asked.for_advice):
         return chosen
-    return [max(chosen, key=lambda each: each.passage.said_at)]
+    turn = (best.session_id, best.turn_number)
+    for each in found:
+        if each.passage.role == "assistant" and (each.passage.session_id, each.passage.turn_number) == turn:
+            return [chosen[0], each] if not asks else [each]
+    return chosen
+
+
+def _newest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
+    """Without an older quote of the same speaker where two sessions each hold an answer: what was said last counts."""
+    speaker = chosen[0].passage.role
+    rivals = [each for each in chosen if each.answers and each.passage.role == speaker]
+    if not chosen[0].answers or len({each.passage.session_id for each in rivals}) < 2:
+        return chosen
+    last = max(rivals, key=lambda each: each.passage.said_at)
+    return [last, *(each for each in chosen if each.passage.role != speaker)]
+
+
+def _alternatives(text: str, asked: MemoryQuestion) -> list[str]:
+    """The names of the things that fit a question for one of them: two exams, three brothers; none if it says which."""
+    plain = folded(text)
+    if len(plain) != len(text):
+        plain = text.lower()
+    said = set(asked.text.split())
+    for found in _SEVERAL.finditer(plain):
+        noun = found["noun"]
+        if noun in said or not any(is_heard(term, noun) for term in asked.terms):
+            continue
+        rest = text[found.end() :]
+        end = _CLAUSE_END.search(rest)
+        rest = rest[: end.start()] if end else rest
+        names = list(dict.fromkeys(each for each in _NAME.findall(rest.partition(":")[0])))
+        if len(names) < 2:
+            listed = rest.partition(":")[2] or rest.lstrip(" ,")
+            names = [
+                name for part in _JOINED.sub("\n", listed).split("\n") if (name := _ITEM_END.sub("", part).strip(" ,"))
+            ]
+        if 2 <= len(names) <= 6 and not any(folded(name) in asked.text for name in names):
+            return names
+    return []
 
 
 def best_part(text: str, asked: MemoryQuestion) -> str:

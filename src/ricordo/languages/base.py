@@ -146,7 +146,7 @@ class ReaderPhrases:
     """What the extractive reader says itself; everything else it says is taken from the material.
 
     `opening` stands above the points, `absent` is said when nothing answers, `no_more` when a follow-up asks for more.
-    The names in braces are filled in: `{day}`, `{quote}`, `{names}`.
+    The names in braces are filled in: `{day}`, `{quote}`, `{names}`, `{name}`.
     """
 
     opening: str
@@ -154,10 +154,12 @@ class ReaderPhrases:
     no_more: str
     # One line for each kind of small talk; after the first, what one can do where nothing is stored yet.
     greeting: str
+    greeting_name: str
     thanks: str
     okay: str
     farewell: str
     nothing_yet: str
+    nothing_held: str
     # A statement or a command was taken in.
     noted: str
     remembered: str
@@ -208,14 +210,30 @@ class DialogueWords:
     talk: str
     last_session: str
     about_me: str
-    # Words of a question by which the wanted answer is told, by type: person, name, number, time, place, reason.
+    # Words of a question by which the wanted answer is told, by type: age, surname, name, colour, code, amount, number,
+    # time, place, person, reason; and of the question how the user is called.
     wanted: Mapping[str, str]
-    # What an answer of a type holds, beside digits and names.
+    own_name: str
+    advice: str  # words of a question for what the assistant advised
+    # What an answer of a type holds, beside digits and names; the words behind a number that may be an age, the words
+    # of the calendar that are written like names, and how one says one's own name.
     held: Mapping[str, str]
+    self_named: str
     # Words that any question about the past may hold; words for the same thing, for people and their surroundings.
     past_words: Words
     synonyms: tuple[Words, ...]
     changed: str
+    # Questions about what was true earlier, and for a list; wishes for a name and for short answers.
+    earlier: str
+    listing: str
+    # Questions for one fact of the user, by its group: age, home, work, study, origin.
+    asked_facts: Mapping[str, str]
+    call_me: str
+    brief: str
+    # A number of things that are then named, what ends the name of one of them, and what joins two.
+    several: str
+    item_ends: str
+    conjunctions: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)

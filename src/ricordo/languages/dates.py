@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -105,6 +105,30 @@ def format_day(day: date, language: str, *, year: bool = True) -> str:
     """A day as facts spell it: "12 giugno 2026", "12 June 2026"."""
     words = f"{day.day} {language_by_code(language).calendar.month_names[day.month - 1]}"
     return f"{words} {day.year}" if year else words
+
+
+def relative_day(
+    moment: datetime | None, now: datetime, zone: tzinfo, locale: str = "en", *, dated: bool = False
+) -> str:
+    """The day of a moment relative to now ("ieri", "3 days ago"); empty for None.
+
+    Later on the same day is still today. A future day is "domani" or "tra N giorni". `dated` puts the date before a
+    distance of more than a day: "4 November, 12 days ago". Unknown locales use English; "it-IT" uses "it".
+    """
+    if moment is None:
+        return ""
+    words = language_by_code(locale).calendar
+    today, day = now.astimezone(zone).date(), moment.astimezone(zone).date()
+    days = (today - day).days
+    match days:
+        case 0:
+            return words.today
+        case 1:
+            return words.yesterday
+        case -1:
+            return words.tomorrow
+    told = words.days_ago.format(n=days) if days > 0 else words.days_ahead.format(n=-days)
+    return f"{format_day(day, locale, year=day.year != today.year)}, {told}" if dated else told
 
 
 def last_day_in(text: str) -> date | None:

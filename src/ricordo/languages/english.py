@@ -1061,11 +1061,16 @@ READER = ReaderPhrases(
     ),
     no_more="The material says no more about this.",
     greeting="Hello! What can I do for you?",
+    greeting_name="Hello, {name}! What can I do for you?",
     thanks="You're welcome.",
     okay="All right.",
     farewell="Goodbye, until next time.",
     nothing_yet=(
         "I answer from your documents and from what you tell me. Add a document or tell me something about yourself."
+    ),
+    nothing_held=(
+        "I hold nothing yet that could answer this. The material holds no answer: add a document, or tell me about "
+        "yourself and what you want me to remember, and I can answer from that."
     ),
     noted="Noted: {quote}. Tell me if something of it is wrong.",
     remembered="I will remember: {quote}. To undo it, tell me to forget it.",
@@ -1160,7 +1165,7 @@ DIALOGUE = DialogueWords(
         r"|isn't it|is that right|is that so|true|me|that|to|you|u|about|also|and"
     ),
     talk=(
-        r"what (?:did|have|were|was|had) we (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do"
+        r"what (?:did|have|were|was|had) (?:we|you and i) (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do"
         r"|done|say|said|cover\w*|chat\w*|go over"
         r"|gone over|on about|work\w*|look\w*|stud\w*|do(?:ne|ing)?)"
         r"|summar(?:y|ies|i[sz]e)|sum up|recap|wrap up|what happened .*\b(?:chat|conversation|session)"
@@ -1179,45 +1184,54 @@ DIALOGUE = DialogueWords(
         r"|what do you know of me"
     ),
     wanted={
-        "person": r"who|whom|whose|who's|whos|which (?:person|friend|colleague|doctor|teacher|brother|sister)",
-        "name": r"(?:name|called|surname|nickname|named|addressed)",
+        "age": r"how old|what age|(?:my|his|her|their|your|'s) age",
+        "surname": r"surname|(?:last|family|first|full|maiden) name",
+        "name": r"(?:name|names|called|nickname|named|addressed)",
+        "colour": r"(?:what|which) colou?rs?",
+        "code": r"(?:phone|telephone|number|code|pin|registration|password|plate)",
+        "amount": r"how much|price|cost|costs|salary|rent|budget|bill|fee|wage",
         "number": (
-            r"how (?:many|much|long|old|far|often|high|hot|cold|big|large|deep|fast|tall|wide|heavy)"
-            r"|(?:what|which)(?:'s| is| was)? .*\b(?:temperature|percentage|speed|age|distance|amount"
-            r"|number|dose|price|cost|size|page"
-            r"|salary|pay|rent|fee|budget|weight|height|score|grade|phone|code|unit)"
+            r"how (?:many|long|far|often|high|hot|cold|big|large|deep|fast|tall|wide|heavy|thick)"
+            r"|temperature|percentage|speed|distance|dose|size|page|weight|height|score|grade|percent"
         ),
         "time": (
-            r"when|what (?:time|day|date|year|month)|which (?:day|date|year|month)|how long ago|until when"
-            r"|since when"
+            r"when|what (?:time|day|days|date|year|month)|which (?:day|days|date|year|month|evening|morning)"
+            r"|until when|since when"
         ),
         "place": (
-            r"where|which (?:city|town|country|place|street|village)|what (?:city|town|country|place|street"
-            r"|address)"
+            r"where|where's|(?:which|what) (?:city|town|country|place|street|village|address|area|region)|address"
         ),
+        "person": r"who|whom|whose|who's|whos|which (?:person|friend|colleague|doctor|teacher|brother|sister)",
         "reason": r"why|how come|what for",
     },
+    advice=r"should|shall|must|mustn't|supposed to|was i to|am i to|ought|have to|need to|idea|tip|advice|advise\w*|recommend\w*|suggest\w*|opinion|you think",
+    own_name=r"my name|am i called|i'm called|i am called|i go by|call me|i called",
     held={
         "number": (
-            r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
-            r"|sixteen|seventeen"
-            r"|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand"
-            r"|half|third|quarter"
-            r"|fifth|twice|once|dozen|couple|double|daily|weekly|every|always|never|both|none|a year"
-            r"|a month|a week|a day"
+            r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+            r"|eighteen|nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)\w*|hundreds?|thousands?|half"
+            r"|dozen|couple|both|twice|once|every"
         ),
         "time": (
-            r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may"
-            r"|june|july|august"
-            r"|september|october|november|december|today|tomorrow|yesterday|tonight|morning|afternoon"
-            r"|evening|noon|midnight"
-            r"|night|spring|summer|autumn|winter|christmas|easter|week\w*|month\w*|year\w*|days?|hours?"
-            r"|minutes?|o'clock"
-            r"|half past|quarter|after|before|until|when|once|weekend\w*|birthday|dawn|dusk|lunch|dinner"
-            r"|breakfast|first|second"
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september"
+            r"|october|november|december|today|tomorrow|yesterday|tonight|mornings?|afternoons?|evenings?|noon|midnight"
+            r"|nights?|spring|summer|autumn|winter|christmas|easter|weeks?|weekends?|months?|years?|days?|hours?"
+            r"|minutes?|o'clock|past|half"
         ),
-        "reason": r"because|since|so|due|reason|cause|for|as|to|otherwise|after|broke|broken|'?cause|cuz|otherwise",
+        "colour": (
+            r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden"
+            r"|silver|mustard|cream|turquoise|crimson|maroon"
+        ),
+        "age": (
+            r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who"
+            r"|when|this|last|next"
+        ),
+        "calendar": (
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september"
+            r"|october|november|december|christmas|easter|i'm|ok|okay|hi|hello|hey"
+        ),
     },
+    self_named=r"i'm|im|i am|my name is|my name's|call me|name's|this is|they call me",
     past_words=words(
         """remember recall remind told tell say said says mention mentioned talk talked suggest suggested recommend
         recommended advise advised advice supposed ago again know currently now present moment days today still ever
@@ -1247,6 +1261,23 @@ DIALOGUE = DialogueWords(
         r"now|instead|actually|in the end|changed|moved|no longer|anymore|not any more|switched|new|up to"
         r"|went up|put up|update|correction|rather"
     ),
+    earlier=r"before|previously|formerly|used to|earlier|originally|at first|back then",
+    listing=r"what are|which are|who are|list|all (?:the|my|of)|everything|names",
+    asked_facts={
+        "age": r"how old am i|what(?:'s| is) my age|my age",
+        "home": r"where (?:do|did) i live|(?:city|town|place|village) do i live in|my home ?town|where(?:'s| is) my home",
+        "work": (
+            r"what do i do(?: for (?:work|a living|a job)|\W*$)|what(?:'s| is) my (?:\w+ )?(?:job|work|profession|trade"
+            r"|occupation|line of work)|where do i work|(?:do|am) i (?:\w+ )?for (?:a living|work)"
+        ),
+        "study": r"what (?:do|am) i study\w*|which (?:school|university|college) (?:do|am) i|what class am i",
+        "origin": r"where (?:am|do) i (?:come )?from|what(?:'s| is) my nationality|what nationality am i",
+    },
+    call_me=r"call me",
+    brief=r"brief\w*|short\w*|concise\w*|in a few words",
+    several=r"two|three|four|five|six|both|2|3|4|5|6|several|a couple of",
+    item_ends=r"on|in|at|from|for|with|which|who|is|has|does|the",
+    conjunctions=r"and|or",
 )
 
 

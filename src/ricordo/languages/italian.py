@@ -1175,11 +1175,16 @@ READER = ReaderPhrases(
     ),
     no_more="Il materiale non dice altro su questo.",
     greeting="Ciao! Che cosa posso fare per te?",
+    greeting_name="Ciao, {name}! Che cosa posso fare per te?",
     thanks="Prego!",
     okay="Va bene.",
     farewell="A presto!",
     nothing_yet=(
         "Rispondo dai tuoi documenti e da quello che mi racconti. Aggiungi un documento o dimmi qualcosa di te."
+    ),
+    nothing_held=(
+        "Nel materiale non c'è una risposta, perché non ho ancora niente di tuo. Aggiungi un documento, oppure dimmi "
+        "qualcosa di te e che cosa devo ricordare, e risponderò da lì."
     ),
     noted="Annotato: {quote}. Dimmi se qualcosa non è giusto.",
     remembered="Me lo ricordo: {quote}. Per annullare, dimmi di dimenticarlo.",
@@ -1289,7 +1294,7 @@ DIALOGUE = DialogueWords(
         r"|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti"
         r"|detto|dette|trattato|fatto|visto|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa"
         r"|che) (?:\w+ )?(?:parlavamo"
-        r"|discutevamo|dicevamo|si diceva|s'e detto|si e detto)|riassu\w+|riepilog\w+|ricapitol\w+"
+        r"|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)|riassu\w+|riepilog\w+|ricapitol\w+"
         r"|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) chiesto (?:\w+ )?(?:la settimana|ieri|oggi"
         r"|il mese|su\w*|l'altro)"
         r"|(?:nostra|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo"
@@ -1306,46 +1311,57 @@ DIALOGUE = DialogueWords(
         r"|chi sono(?: io)?\W*$|(?:dimmi|elenca) .*(?:sai|ricordi) di me"
     ),
     wanted={
-        "person": (
-            r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic\w+|dottor\w+|profess\w+|cantante)|di chi"
-            r"|con chi|a chi"
+        "age": r"quanti anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno)|che anni ha",
+        "surname": r"cognome|nome di battesimo|nome completo|di cognome",
+        "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
+        "colour": r"(?:di che|che|quale|di quale) color[ei]",
+        "code": r"telefono|numero|codice|targa|pin|password|matricola",
+        "amount": (
+            r"quanto (?:costa\w*|pag\w+|spend\w*|speso|guadagn\w+|vale|prend\w+|chied\w+|ho|mi|ci|si|e|era|devo|posso)"
+            r"|quanti soldi|prezzo|costo|stipendio|affitto|budget|tariffa|rata|importo"
         ),
-        "name": r"(?:nome|chiam\w+|cognome|soprannome|si intitola)",
         "number": (
-            r"quant\w+|che (?:ora|ore|eta|numero|prezzo|voto|dose|percentuale|taglia)|(?:qual"
-            r"|quale) .*\b(?:numero|prezzo|eta|dose"
-            r"|percentuale|temperatura|codice|costo|stipendio|affitto|budget|voto|importo|pin|targa|telefono)"
+            r"quant[oaie]|in quanti|temperatura|percentuale|velocita|distanza|dose|dosaggio|taglia|pagina|peso|altezza|voto"
+            r"|tasso|percento"
         ),
         "time": (
-            r"quando|a che ora|che (?:giorno|ora|data|anno|mese)|(?:qual|quale) (?:giorno|data|anno|mese)"
-            r"|fino a quando|da quando|in che (?:data|anno|mese|giorno)"
+            r"quando|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno"
+            r"|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)"
         ),
         "place": (
             r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)"
-            r"|(?:che|quale) (?:citta|paese|posto|via|luogo|indirizzo)"
+            r"|(?:che|quale) (?:citta|paese|posto|via|luogo|indirizzo)|indirizzo"
         ),
+        "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic\w+|dottor\w+|profess\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
     },
+    advice=r"devo|dovevo|dovrei|bisogna|conviene|consigli\w*|suggeri\w*|raccomand\w*|propost\w*|idea|serviva|occorre|secondo te|rimedio|come (?:posso|faccio)|cosa (?:rispondo|faccio|dico|devo)|a tuo parere",
+    own_name=r"mi chiamo|mio nome|chiamarmi|mi chiamavo",
     held={
         "number": (
-            r"un|uno|una|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici|tredici"
-            r"|quattordici|quindici|sedici"
-            r"|diciassette|diciotto|diciannove|venti\w*|trent\w*|quarant\w*|cinquant\w*|sessant\w*"
-            r"|settant\w*|ottant\w*|novant\w*"
-            r"|cent\w*|mill\w*|mila|mezz\w*|terzo|quarto|quinto|meta|doppio|decina|dozzina|paio|ogni"
-            r"|sempre|mai|volta|volte"
+            r"due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici|tredici|quattordici|quindici|sedici"
+            r"|diciassette|diciotto|diciannove|vent(?!o\b)\w*|trent\w*|quarant\w*|cinquant\w*|sessant\w*|settant\w*"
+            r"|ottant\w*|novant\w*|cento\w*|mille|mila|mezz[oa]|paio|dozzina|decina|ogni|entramb\w+"
         ),
         "time": (
-            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile"
-            r"|maggio|giugno|luglio|agosto"
-            r"|settembre|ottobre|novembre|dicembre|oggi|domani|ieri|stasera|stamattina|mattin\w*"
-            r"|pomeriggio|sera|notte|mezzogiorno"
-            r"|mezzanotte|primavera|estate|autunno|inverno|natale|pasqua|settiman\w*|mes[ei]|ann[oi]"
-            r"|giorn[oi]|or[ae]|minut[oi]"
-            r"|dopo|prima|finche|fino|quando|cena|pranzo|colazione|alba|tramonto|nascita|compleanno"
+            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio"
+            r"|agosto|settembre|ottobre|novembre|dicembre|oggi|domani|ieri|stasera|stamattina|mattin[ae]|pomeriggio|ser[ae]"
+            r"|nott[ei]|mezzogiorno|mezzanotte|primavera|estate|autunno|inverno|natale|pasqua|settiman[ae]|mes[ei]|ann[oi]"
+            r"|giorn[oi]|or[ae]|minut[oi]|alba|primo"
         ),
-        "reason": r"perche|poiche|siccome|quindi|cosi|per|motivo|causa|da quando|altrimenti|senno|dato che|visto che",
+        "colour": (
+            r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+"
+            r"|celest[ei]|beige|oro|argento|turchese|senape"
+        ),
+        "age": (
+            r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha"
+        ),
+        "calendar": (
+            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio"
+            r"|agosto|settembre|ottobre|novembre|dicembre|natale|pasqua|ciao|salve|buongiorno|buonasera|ok"
+        ),
     },
+    self_named=r"mi chiamo|sono|io sono|chiamami|chiamatemi|il mio nome e|mi chiamano",
     past_words=words(
         """ricordi ricordo ricorda detto dicevi dice dire avevi avevo avevamo hai ho aveva parlato consigliato suggerito
         indicato insegnato proposto raccomandato dovevo devo deve bisogna chiedo chiesto adesso ora ancora attualmente
@@ -1377,6 +1393,23 @@ DIALOGUE = DialogueWords(
         r"ora|adesso|invece|alla fine|cambiat\w+|spostat\w+|non piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+"
         r"|anzi|correggo|aggiorn\w+"
     ),
+    earlier=r"prima|un tempo|precedente\w*|vecchi\w*|all'inizio|in origine|allora",
+    listing=r"quali|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
+    asked_facts={
+        "age": r"quanti anni ho|che eta ho|la mia eta",
+        "home": r"dove (?:vivo|abito|sto di casa)|in (?:che|quale) (?:citta|paese) (?:vivo|abito)",
+        "work": (
+            r"che (?:lavoro|mestiere|professione) (?:faccio|ho|svolgo)|(?:qual|quale) e (?:il mio (?:lavoro|mestiere)|la mia"
+            r" professione)|di (?:che )?(?:cosa )?mi occupo|dove lavoro|che cosa faccio (?:di lavoro|nella vita)"
+        ),
+        "study": r"(?:che )?cosa studio|in (?:che|quale) (?:scuola|universita) (?:vado|studio)|che classe faccio",
+        "origin": r"da dove vengo|di (?:che|quale) nazionalita sono|di dove sono",
+    },
+    call_me=r"chiamami|chiamatemi",
+    brief=r"breve\w*|brevi|cort[oaie]|concis[oaie]|sintetic\w+|poche parole",
+    several=r"due|tre|quattro|cinque|sei|entramb[ei]|2|3|4|5|6|alcun[ei]|un paio di",
+    item_ends=r"il|lo|la|l|le|i|gli|a|in|da|per|con|che|fa|e|ha|nel|al|alle",
+    conjunctions=r"e|ed|o|oppure",
 )
 
 

@@ -8,14 +8,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from itertools import groupby
 
 from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, local_time, quarantined
 from ricordo.languages.dates import last_day_in
 from ricordo.languages.registry import all_words, languages
-from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, sentences
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
@@ -190,26 +189,6 @@ def _distinct(texts: Iterable[str]) -> Iterator[str]:
         if line and (folded := fold(line)) not in seen:
             seen.add(folded)
             yield line
-
-
-def relative_day(moment: datetime | None, now: datetime, zone: tzinfo, locale: str = "en") -> str:
-    """The day of a moment relative to now ("ieri", "3 days ago"); empty for None.
-
-    Later on the same day is still today. A future day is "domani" or "tra N giorni". Unknown locales use English;
-    "it-IT" uses "it".
-    """
-    if moment is None:
-        return ""
-    words = language_by_code(locale).calendar
-    days = (now.astimezone(zone).date() - moment.astimezone(zone).date()).days
-    match days:
-        case 0:
-            return words.today
-        case 1:
-            return words.yesterday
-        case -1:
-            return words.tomorrow
-    return words.days_ago.format(n=days) if days > 0 else words.days_ahead.format(n=-days)
 
 
 def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | None = None) -> Profile:

@@ -12,8 +12,9 @@ from zoneinfo import ZoneInfo
 from ricordo.engine.core import Engine, Scope, local_time, quarantined
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.base import MemoryWords
+from ricordo.languages.dates import relative_day
 from ricordo.languages.registry import Locale, languages, memory_words
-from ricordo.people.profile import newest_summary, profile_of, relative_day
+from ricordo.people.profile import newest_summary, profile_of
 from ricordo.records.people import Profile
 from ricordo.records.turns import KnownContext
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence

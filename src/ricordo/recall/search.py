@@ -33,7 +33,7 @@ QUOTED = 3  # past turns returned when a question quotes something
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A past message that was found, with its score (0 to 1) and the reasons."""
+    """A past message that was found, with its score (0 to 1) and the reasons; `cosine` as the embedder compares it."""
 
     message_id: str
     score: float
@@ -42,6 +42,7 @@ class Hit:
     session_id: str
     turn_number: int
     topic_id: str | None = None
+    cosine: float | None = None
 
     @property
     def text(self) -> str:
@@ -203,7 +204,7 @@ def _read(
             message = next((message for message in turn.messages if message.id == each.message_id), None)
             if message:
                 place = (turn.session_id, turn.turn_number, turn.topic_id)
-                hits.append(Hit(each.message_id, each.score, each.reasons, message, *place))
+                hits.append(Hit(each.message_id, each.score, each.reasons, message, *place, each.cosine))
         if len(hits) >= step:
             break
     return hits, damaged
