@@ -16,13 +16,13 @@ from ricordo.chat import Chat, ChatRequest
 from ricordo.cli import main
 from ricordo.documents.library import Library
 from ricordo.engine import Completion
-from ricordo.errors import LLMError
+from ricordo.errors import LLMError, StoreUnavailable
 from ricordo.languages.text import language_of
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.open import store_for
-from ricordo.testing.fakes import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM, StoreProxy
 
 TALKS = {
     "it": [
@@ -200,3 +200,25 @@ def test_a_failure_is_no_answer_and_is_not_recalled() -> None:
         found = client.get("/search", params={"user_id": "anna", "q": "the model failed"}).json()["items"]
     assert not any("model failed" in str(message["content"]).lower() for message in model.asked[1])
     assert not [hit for hit in found if "model failed" in hit["text"].lower()]
+
+
+class Unwritable(StoreProxy):
+    """A store that can be read and takes no turn."""
+
+    def through(self, call: str, method: Any) -> Any:
+        def refuse(*_: Any, **__: Any) -> Any:
+            raise StoreUnavailable("switched off")
+
+        return refuse if call == "turns.append" else method
+
+
+@pytest.mark.parametrize(
+    ("question", "language"), [("Quando ho l'esame di anatomia?", "it"), ("When is my exam in anatomy?", "en")]
+)
+def test_notes_are_in_the_language_of_the_question(question: str, language: str) -> None:
+    """What could not be done is told in the words of the person who asked, whatever the settings say."""
+    chosen = settings(model_fallback="reader", locale="en" if language == "it" else "it")
+    with serving(Unwritable(MemoryStore()), llm=ScriptedLLM(LLMError("x is away")), chosen=chosen) as client:
+        notes = ask(client, question)["metadata"]["degraded"]
+    assert len(notes) >= 2
+    assert {language_of(note).code for note in notes} == {language}, notes

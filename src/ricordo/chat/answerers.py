@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ricordo")
 
-MODEL_FAILED = "the model failed"  # prefix of a note; the cause follows
-
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -85,7 +83,8 @@ class Reader:
             answered = self._answered(task)
         except RicordoError as error:  # the database is away: the material is at hand, the past is not
             log.warning("memory could not be read for an answer: %s", error, extra={"operation": "answer"})
-            answered = replace(self._from_material(task), notes=("memory could not be read for this answer",))
+            note = language_by_code(task.language).reader.notes["memory_not_read"]
+            answered = replace(self._from_material(task), notes=(note,))
         yield from words_of(answered.text)
         return answered
 
@@ -173,7 +172,7 @@ class Model:
                     said.append(piece)
                     yield piece
         except LLMError as error:
-            log.warning("%s: %s", MODEL_FAILED, error, extra={"operation": "answer"})
+            log.warning("the model failed: %s", error, extra={"operation": "answer"})
             failure = error
         finally:
             pieces.close()
@@ -202,10 +201,11 @@ class Model:
         self, task: Task, completion: "Completion | None", failure: LLMError
     ) -> Generator[str, None, Answered]:
         """The reader's answer behind a sentence that says that the model did not answer."""
-        said = f"{language_by_code(task.language).reader.fallback}\n\n"
+        words = language_by_code(task.language).reader
+        said = f"{words.fallback}\n\n"
         yield said
         answered = yield from Reader().answer(task)
-        notes = (f"{MODEL_FAILED}: {failure}", *answered.notes)
+        notes = (f"{words.notes['model_failed']}: {failure}", *answered.notes)
         return replace(answered, text=said + answered.text, completion=completion, notes=notes)
 
 

@@ -80,6 +80,10 @@ class _TurnState:
         number = self.turn.turn_number if self.turn else None
         return {"turn_id": self.turn_id, "turn_number": number, "is_new_session": self.is_new}
 
+    def note(self, name: str) -> None:
+        """Add one of the built-in notes, in the language of the answer."""
+        self.notes.append(language_by_code(self.language).reader.notes[name])
+
     def record_time(self, step: str) -> None:
         """Record the duration of the step that has just ended."""
         now = perf_counter()
@@ -185,6 +189,7 @@ class Chat:
         session = self.memory.resume(request.session_id, user_id=request.user_id, agent_id=request.agent_id)
         turn_id = request.turn_id or new_id(self.memory.clock.now())
         state = _TurnState(request, session, turn_id, is_new=session.id != request.session_id)
+        state.language = self.language(request.query, session)
         try:
             state.turn = session.ask(request.query, turn_id=turn_id, metadata=dict(request.metadata))
         except ConflictError:
@@ -192,10 +197,9 @@ class Chat:
                 raise
             state.session, state.turn, state.is_new = known.session, known, False
         except StoreError as error:  # no spool: the turn is not stored, but the chat answers
-            state.notes.append("the database is away: this turn could not be kept")
+            state.note("question_not_kept")
             _log("chat", "a question could not be kept", state, error)
         state.notes += self._store_notes(state)
-        state.language = self.language(request.query, session)
         state.record_time("load")
         return state
 
@@ -204,7 +208,8 @@ class Chat:
         if (told := _language_told(query)) is not None:
             return told
         try:
-            earlier = session.history(limit=EARLIER_ANSWERS)
+            with self.memory.store.without_waiting():
+                earlier = session.history(limit=EARLIER_ANSWERS)
         except StoreError:  # the question is answered without what was said before
             earlier = []
         for turn in reversed(earlier):
@@ -347,9 +352,9 @@ class Chat:
             try:
                 state.turn.answer(answered.text, chunk_ids=answered.cited, metadata=kept, receipt=context.receipt)
             except NotFoundError:
-                state.notes.append("the session was deleted meanwhile: this turn is not kept")
+                state.note("session_deleted")
             except StoreError as error:
-                state.notes.append("the database is away: the answer could not be kept")
+                state.note("answer_not_kept")
                 _log("chat", "an answer could not be kept", state, error)
         state.notes += self._store_notes(state)
         state.record_time("store")

@@ -183,6 +183,7 @@ class ReaderPhrases:
     known: str
     fallback: str
     failures: Mapping[str, str]
+    notes: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1100,6 +1100,13 @@ READER = ReaderPhrases(
         "cut": "The model broke off in the middle of its answer. Your question is kept: try again.",
         "empty": "The model said nothing. Your question is kept: try again.",
     },
+    notes={
+        "question_not_kept": "the database is away: this turn could not be kept",
+        "answer_not_kept": "the database is away: the answer could not be kept",
+        "session_deleted": "the session was deleted meanwhile: this turn is not kept",
+        "memory_not_read": "memory could not be read for this answer",
+        "model_failed": "the model failed",
+    },
 )
 
 DIALOGUE = DialogueWords(

@@ -1215,6 +1215,13 @@ READER = ReaderPhrases(
         "cut": "Il modello si è interrotto a metà della risposta. La domanda è conservata: riprova.",
         "empty": "Il modello non ha detto nulla. La domanda è conservata: riprova.",
     },
+    notes={
+        "question_not_kept": "il database non risponde: questo turno non è stato conservato",
+        "answer_not_kept": "il database non risponde: la risposta non è stata conservata",
+        "session_deleted": "la sessione è stata eliminata nel frattempo: questo turno non è conservato",
+        "memory_not_read": "per questa risposta la memoria non è stata letta",
+        "model_failed": "il modello ha avuto un errore",
+    },
 )
 
 DIALOGUE = DialogueWords(

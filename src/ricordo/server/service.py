@@ -18,12 +18,12 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, HTTPException, Query, Request
 
-from ricordo.chat.answerers import MODEL_FAILED
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, Done, Event
 from ricordo.documents.library import Library
 from ricordo.engine import LLM
 from ricordo.errors import NotFoundError, StoreError, ValidationError
+from ricordo.languages.registry import languages
 from ricordo.limits import check_id
 from ricordo.memory import Memory
 from ricordo.records.service import Job
@@ -342,8 +342,6 @@ def count_answer(user: RequestUser, done: Done) -> None:
 def _without_causes(done: Done) -> Done:
     """The end of an answer without the cause of a model's failure, which may name hosts and belongs in the log."""
     known = done.response.metadata
-    notes = [
-        f"{MODEL_FAILED}; the log has the cause" if note.startswith(MODEL_FAILED) else note
-        for note in known.get("degraded", ())
-    ]
+    failed = tuple(each.reader.notes["model_failed"] for each in languages())
+    notes = [next((each for each in failed if note.startswith(each)), note) for note in known.get("degraded", ())]
     return replace(done, response=replace(done.response, metadata={**known, "degraded": notes}))
