@@ -198,6 +198,27 @@ def test_a_session_is_created_with_its_documents(client: TestClient) -> None:
     a_problem(client.post("/sessions", json={"document_ids": [""]}, headers=ANNA), 422)
 
 
+def test_a_session_is_answered_from_its_documents_alone(client: TestClient) -> None:
+    """Chat, preview and OpenAI's endpoint take no passage of another document, however many fit better."""
+    ids = []
+    for number in range(30):
+        words = f"# {SPOKEN} {number}\n\nA {SPOKEN} eats leaves, says book {number}."
+        words = words if number else f"# Diet\n\nBook zero tells that the {SPOKEN} likes bark and roots to eat."
+        added = client.post("/documents", json={"title": f"Book {number}", "text": words}, headers=ANNA).json()
+        ids.append(added["id"])
+    made = client.post("/sessions", json={"document_ids": ids[:1]}, headers=ANNA).json()["id"]
+    question = f"What does a {SPOKEN} eat?"
+    shown = client.get(f"/sessions/{made}/context", params={"question": question}, headers=ANNA).json()
+    assert any(item["section"] == "chunks" for item in shown["receipt"]["items"])
+    assert "says book" not in shown["prompt"]
+    answer = ask(client, question, session_id=made)
+    assert {each["document_id"] for each in answer["data"]} == {ids[0]}
+    assert "bark" in answer["message"]
+    body = {"messages": [{"role": "user", "content": question}], "user": "anna", "metadata": {"session_id": made}}
+    assert "bark" in client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
+    assert "says book" in ask(client, question, document_ids=ids[1:])["message"]
+
+
 def test_topics_are_shown_and_cared_for(client: TestClient) -> None:
     """A topic has a curve that never rises; tags, importance and feedback change it."""
     session = ask(client)["session_id"]

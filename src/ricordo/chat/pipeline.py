@@ -7,7 +7,7 @@ and the response lists what was missing.
 
 import logging
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -264,7 +264,7 @@ class Chat:
         if state.request.chunks is not None:
             given = as_chunks(state.request.chunks, self.memory.settings.limits)
             return tuple(Passage(chunk) for chunk in given)
-        return self._search(state.request, asked)
+        return self._search(replace(state.request, session_id=state.session.id), asked)
 
     def passages(self, request: ChatRequest, asked: "Asked") -> list[Chunk]:
         """The chunks found in the documents for a question."""
@@ -273,7 +273,22 @@ class Chat:
     def _search(self, request: ChatRequest, asked: "Asked") -> tuple[Passage, ...]:
         if self._passages is None:
             return ()
+        if request.document_ids is None:
+            request = replace(request, document_ids=self._documents_of(request))
         return tuple(self._passages.find(request, asked, self.memory.settings.budget.chunks_first))
+
+    def _documents_of(self, request: ChatRequest) -> tuple[str, ...] | None:
+        """The documents that the session of a request is limited to; None for all."""
+        if not isinstance(request.session_id, str):
+            return None
+        try:
+            info = self.memory.store.sessions.get(
+                Owner(self.memory.settings.tenant_id, request.user_id), request.session_id
+            )
+        except StoreError as error:
+            log.warning("the documents of a session could not be read: %s", error, extra={"operation": "chat"})
+            return None
+        return info.document_ids or None if info else None
 
     def past(self, user_id: str, agent_id: str, turn_id: str) -> Past:
         """What was said before a turn, for an answer from memory."""

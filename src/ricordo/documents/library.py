@@ -299,7 +299,9 @@ class Library:
         readable = self._index(owner)
         wanted = set(request.document_ids or ())
         vector = self._question_vector(asked.question) if len(readable.index) else None
-        found = readable.index.rank(asked.question, question_vector=vector, limit=4 * limit if wanted else limit)
+        found = readable.index.rank(
+            asked.question, question_vector=vector, limit=len(readable.index) if wanted else limit
+        )
         cited = [chunk_id for reference in asked.references for chunk_id in reference.chunk_ids]
         ranked = [(each.piece, each.score) for each in found]
         named = {piece.id: piece for piece in readable.index.pieces} if cited else {}
