@@ -1,6 +1,7 @@
 """What may be stored: good input passes unchanged, bad input is refused with the name of its field."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from enum import Enum
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.chat.pipeline import Chat, ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import (
     ID_LENGTH,
@@ -22,7 +24,11 @@ from ricordo.limits import (
     check_text,
     check_time,
     check_tool_calls,
+    readable,
 )
+from ricordo.memory import Memory
+from ricordo.presets import settings_from
+from ricordo.stores.memory import MemoryStore
 from ricordo.testing import strategies
 
 SMALL = Limits(text_bytes=20, metadata_bytes=20)
@@ -201,3 +207,27 @@ def test_a_bad_moment_is_refused_by_the_name_of_its_field(value: object) -> None
     """No zone, no datetime, or so near the end of time that a zone would leave it."""
     with pytest.raises(ValidationError, match=r"^created_at: "):
         check_time("created_at", value)
+
+
+@given(st.text(max_size=200))
+def test_rules_read_a_short_message_as_it_is(text: str) -> None:
+    """Only long messages, and long runs of blanks or of one mark, are shortened for rules."""
+    if not re.search(r"\s{40}|([^\w\s])\1{39}", text):
+        assert readable(text) == text
+
+
+@pytest.mark.parametrize("text", ["a" + " " * 999_998 + "b", "*" * 1_000_000, "a\n" * 500_000, "parola " * 140_000])
+def test_rules_read_a_bounded_part_of_any_message(text: str) -> None:
+    """However long a message is, rules read some thousand characters of it: its beginning and its end."""
+    read = readable(text)
+    assert len(read) <= 16_001
+    assert (read[0], read[-1]) == (text[0], text[-1])
+
+
+def test_a_chat_answers_a_message_of_blanks() -> None:
+    """No rule takes minutes for a message that is nearly all blanks; it is stored as it is."""
+    with Memory(MemoryStore(), settings_from({"embedder": "light"}, {})) as memory:
+        query = "a" + " " * 200_000 + "b"
+        answer = Chat(memory).ask(ChatRequest(query, "anna"))
+        (turn,) = memory.session(answer.session_id, user_id="anna").history()
+        assert turn.query == query

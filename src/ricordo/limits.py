@@ -6,6 +6,7 @@ this module is refused too.
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -185,3 +186,16 @@ def _check_inside(field: str, value: object, depth: int = 0) -> None:
     elif isinstance(value, list | tuple):
         for inner in value:
             _check_inside(field, inner, depth + 1)
+
+
+_MOST_CHARACTERS = 8_000  # read by rules at each end of a message
+_MOST_IN_A_ROW = 40  # blanks, or marks of one kind
+_LONG_RUN = re.compile(r"\s{40,}|([^\w\s])\1{39,}")
+
+
+def readable(message: str) -> str:
+    """As much of a message as rules read, so that none takes long: the beginning and the end of a long one, where
+    questions stand, and a few of many blanks or marks in a row. What is stored and sent to a model stays whole."""
+    if len(message) > 2 * _MOST_CHARACTERS:
+        message = f"{message[:_MOST_CHARACTERS]}\n{message[-_MOST_CHARACTERS:]}"
+    return _LONG_RUN.sub(lambda run: run.group()[:_MOST_IN_A_ROW], message)

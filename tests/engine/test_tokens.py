@@ -299,3 +299,23 @@ def test_a_tokenizer_is_never_given_a_million_characters_at_once(mark: str) -> N
     text = mark * 1_000_000
     assert tokens._counting(Vocabulary())(text) == len(text)
     assert max(given) <= tokens.LONGEST_PIECE
+
+
+@pytest.mark.parametrize("text", ["*" * 400_000, "a \n" * 130_000, "parola diversa, " * 25_000, "x" * 400_000])
+@pytest.mark.parametrize("limit", [9_000, 40_000])
+def test_a_very_long_text_is_cut_with_few_counts(text: str, limit: int) -> None:
+    """What is left fits, wastes little, and the whole text is not counted again for each step of a search."""
+    counted: list[int] = []
+
+    class Counting:
+        name, exact, message_overhead = "counting", True, 4
+        inner = counter_for("gpt-4o")
+
+        def count(self, text: str) -> int:
+            counted.append(len(text))
+            return self.inner.count(text)
+
+    left = cut(text, limit, Counting(), after="\n\n")
+    assert Counting.inner.count(left + "\n\n") <= limit
+    assert left == text or Counting.inner.count(left) >= 0.9 * limit
+    assert sum(counted) <= 12 * len(text)

@@ -7,11 +7,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
+from time import sleep
+from typing import Any
 
 import pytest
+import uvicorn
 from server_samples import live, service
 
-from ricordo.server.connections import LOG_SECONDS, ConnectionLimits, RareLog
+from ricordo.server.connections import LOG_SECONDS, ConnectionLimits, RareLog, limited_protocol
 from ricordo.server.options import ServerOptions
 
 HALF_HEAD = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -171,3 +175,45 @@ def test_a_body_of_two_lengths_is_refused_on_the_wire() -> None:
         said = answer(connection)
         assert said.startswith(b"HTTP/1.1 400")
         assert said.count(b"HTTP/1.1") == 1
+
+
+def test_a_client_that_does_not_read_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+    """A response that is never read ends after a while, with one line in the log; one that is read arrives whole."""
+    ended: list[Event] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        mine = Event()
+        ended.append(mine)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"connection", b"close")]})
+        for _ in range(64):
+            await send({"type": "http.response.body", "body": bytes(2**20), "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        mine.set()
+
+    limits = ConnectionLimits(ServerOptions(body_seconds=3))
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, http=limited_protocol(limits), lifespan="off", log_config=None)
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    address = listening.getsockname()
+    try:
+        with socket.socket() as idle:
+            idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            idle.connect(address)
+            idle.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            while not ended:
+                sleep(0.01)
+            assert ended[0].wait(30)
+        with socket.create_connection(address, timeout=30) as reader:
+            reader.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            read = sum(iter(lambda: len(reader.recv(2**20)), 0))
+            assert read > 64 * 2**20
+    finally:
+        server.should_exit = True
+        thread.join(30)
+    assert [record.message for record in caplog.records if "does not read" in record.message] == [
+        "a connection was closed: its client does not read the response (1 since the last line)"
+    ]

@@ -17,6 +17,7 @@ from ricordo.chat.past import READER, MemoryPassage, Past
 from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act
 from ricordo.errors import LLMError, RicordoError
 from ricordo.languages.registry import language as language_by_code
+from ricordo.limits import readable
 
 if TYPE_CHECKING:
     from ricordo.engine import LLM, Completion
@@ -40,8 +41,9 @@ class Task:
 
     @property
     def standalone(self) -> str:
-        """The standalone question; empty if it is the question itself."""
-        return "" if self.context.question == self.question else self.context.question
+        """The standalone question, as rules read it; empty if it is the question itself."""
+        standalone = readable(self.context.question)
+        return "" if standalone == readable(self.question) else standalone
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Reader:
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
         """Small talk, an acknowledgement, quotes with their sources, or the sentence that there is no answer."""
+        task = replace(task, question=readable(task.question))
         try:
             answered = self._answered(task)
         except RicordoError as error:  # the database is away: the material is at hand, the past is not

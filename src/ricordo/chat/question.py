@@ -11,6 +11,7 @@ from typing import Literal
 
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language
 from ricordo.languages.text import fold, guess_language, sentences
+from ricordo.limits import readable
 from ricordo.recall.evidence import stem, tokens
 
 # An introduction before a comma: "hello, I am Anna, what is…".
@@ -18,7 +19,6 @@ _INTRODUCTION = AnyLanguage(r"\W*(?:<questions.introductions>)\b", flags=0)
 _COMMA = re.compile(r"\s*[,;:–—]\s+")
 # Questions that only ask for confirmation or help.
 _TAG = AnyLanguage(r"\W*(?:<questions.tags>)\W*", flags=0)
-_MOST_CHARACTERS = 8_000  # read at each end of a message
 # A request without a question mark.
 _REQUEST = AnyLanguage(r"\W*(?:(?:<questions.politeness>),? )?(?:<questions.requests>)\b", flags=0)
 
@@ -31,10 +31,9 @@ def folded(text: str) -> str:
 def split_question(message: str) -> tuple[str, str]:
     """The question in a message and the rest; the whole message if it has no separate rest.
 
-    Of a long message the beginning and the end are read, where questions stand.
+    Of a long message the beginning and the end are read.
     """
-    if len(message) > 2 * _MOST_CHARACTERS:
-        message = f"{message[:_MOST_CHARACTERS]}\n{message[-_MOST_CHARACTERS:]}"
+    message = readable(message)
     lines = ((line, span) for line in message.splitlines() for span in sentences(line, chat=True))
     said = [part for line, (start, end) in lines for part in _clauses(line[start:end])]
     asking = [part for part in said if _asks(part)]

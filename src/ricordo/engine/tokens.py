@@ -16,6 +16,9 @@ from ricordo.engine import TokenCounter
 from ricordo.records.turns import Message, Turn, canonical
 
 CUT_MARK = "..."
+LONGEST_PIECE = 65_536  # characters: a tokenizer takes seconds for a million stars or blanks without a word
+SPARED = 128  # characters of a very long text that are not tried one by one
+SEAM = 2  # tokens by which the parts of a text and the whole may differ
 Key = TypeVar("Key")
 
 
@@ -90,6 +93,8 @@ def cut(text: str, limit: int, counter: TokenCounter, *, after: str = "") -> str
         if counter.count(text + after) <= limit:
             return text
         high = len(text)
+    if high > 2 * LONGEST_PIECE:
+        return text[: _reach(text, low, high, limit - counter.count(tail), counter)] + CUT_MARK
     while low < high:
         middle = (low + high + 1) // 2
         if counter.count(text[:middle] + tail) <= limit:
@@ -100,6 +105,25 @@ def cut(text: str, limit: int, counter: TokenCounter, *, after: str = "") -> str
     if low or counter.count(tail) <= limit:
         return text[:low] + CUT_MARK
     return ""
+
+
+def _reach(text: str, low: int, high: int, limit: int, counter: TokenCounter) -> int:
+    """About how many characters of a very long text fit, at least `low`; only what lies between is counted again.
+
+    Counts of parts may differ a little from the count of the whole, so a few characters less are taken.
+    """
+    first, cost = low, counter.count(text[:low])
+    while high - low > SPARED:
+        middle = (low + high) // 2
+        more = counter.count(text[low:middle])
+        if cost + more <= limit:
+            low, cost = middle, cost + more
+        else:
+            high = middle
+    fitting = max(first, low - SPARED)
+    while fitting > first and counter.count(text[:fitting]) > limit - SEAM:
+        fitting = max(first, fitting - max(SPARED, fitting // 100))
+    return fitting
 
 
 def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]) -> dict[Key, int]:
@@ -229,7 +253,6 @@ class ExactCounter:
         return self._count(text)
 
 
-LONGEST_PIECE = 65_536  # characters: a tokenizer takes seconds for a million stars or blanks without a word
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z]) (?=[a-z])")  # where every family begins a new piece, whatever surrounds it
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ricordo.engine.core import Engine, Scope, cause_of, local_time, quarantined
 from ricordo.errors import StoreError
+from ricordo.limits import readable
 from ricordo.recall.embedders import TimedEmbedder
 from ricordo.recall.indexes import QUERY_TIMEOUT, Indexes, indexes_of
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
@@ -130,7 +131,7 @@ def recall_from_index(
     engine: Engine, indexes: Indexes, scope: Scope, asked: ContextQuestion, limit: int
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
     """Messages for the context of a chat, beyond the turns it already has, and notes on what is missing."""
-    wanted_text = asked.standalone or asked.question
+    wanted_text = readable(asked.standalone or asked.question)
     failure: tuple[str, ...] = ()
     if not indexes.embedder.dimensions:  # dimensions are unknown before the first vector
         _, failure = _question_vector(indexes, scope.owner, wanted_text, quick=True)
@@ -166,12 +167,12 @@ def ranked(
     Only messages that pass `accept` are read from the store, at most `enough` of them. If `quick`, the embedder gets
     one attempt with a short timeout.
     """
-    index = indexes.state(owner).index
+    index, query = indexes.state(owner).index, readable(wanted.query)
     vector: Vectors | None = None
     failure: tuple[str, ...] = ()
     if index.has_vector.any():
-        vector, failure = _question_vector(indexes, owner, wanted.query, quick=quick)
-    question = RecallQuestion(wanted.query, local_time(engine, engine.clock.now()), vector)
+        vector, failure = _question_vector(indexes, owner, query, quick=quick)
+    question = RecallQuestion(query, local_time(engine, engine.clock.now()), vector)
     room = wanted.limit
     while True:
         found = rank(index, question, filters=wanted.filters, limit=room)

@@ -1,6 +1,7 @@
-"""Limits on connections: how many, and how long a client may take to send a request.
+"""Limits on connections: how many, and how long a client may take to send a request and to read the response.
 
-uvicorn limits none of these. A connection that sends its headers or its body too slowly is closed. When the server is
+uvicorn limits none of these. A connection that sends its headers or its body too slowly is closed, and so is one that
+does not read what is written to it. When the server is
 full, the connection that has waited longest for its request gives way, so half-open connections block no complete
 request. Each reason is logged at most once a minute, with a count.
 """
@@ -22,7 +23,7 @@ from ricordo.server.options import ServerOptions, is_loopback
 log = logging.getLogger("ricordo.server")
 
 RESERVED_DESCRIPTORS = 128  # for the database, files and the log
-MIN_BYTES_PER_SECOND = 1_024  # of a body, beyond `body_seconds`
+MIN_BYTES_PER_SECOND = 1_024  # of a body, beyond `body_seconds`, and of a response that fills its buffer
 LOG_SECONDS = 60.0
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -105,6 +106,8 @@ class LimitedProtocol(H11Protocol):
     _phase: str | None = None
     _since = 0.0
     _received = 0
+    _reading: asyncio.TimerHandle | None = None
+    _unread = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection, and wait for its first request."""
@@ -124,11 +127,37 @@ class LimitedProtocol(H11Protocol):
         """Forget the connection."""
         self.limits.leave(self)
         self._stop()
+        self._stop_reading()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than the response is written: measure how fast."""
+        super().pause_writing()
+        self._unread = self.transport.get_write_buffer_size()
+        self._reading = self.loop.call_later(self.limits.body_seconds, self._check_reading)
+
+    def resume_writing(self) -> None:
+        """The client has read what was written."""
+        self._stop_reading()
+        super().resume_writing()
 
     def abort(self) -> None:
         """Close the connection at once."""
         self.transport.abort()
+
+    def _check_reading(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        if self._unread - left < self.limits.body_seconds * MIN_BYTES_PER_SECOND:
+            self.limits.log.note("a connection was closed: its client does not read the response")
+            self.abort()
+            return
+        self._unread = left
+        self._reading = self.loop.call_later(self.limits.body_seconds, self._check_reading)
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading.cancel()
+        self._reading = None
 
     def _update(self) -> None:
         """Measure the time from the beginning of the headers, or of the body, to its end."""

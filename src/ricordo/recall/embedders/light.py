@@ -20,6 +20,8 @@ from ricordo.recall.quantization import Vectors, unit_rows
 _WORD = re.compile(r"[^\W_]+")
 _GRAMS = (3, 4, 5)
 _PLACES = 4  # dimensions per feature: enough that two features rarely cancel in all of them
+_MOST_CHARACTERS = 50_000  # read of one text: models read less
+_LONGEST_WORD = 100  # characters: what is longer is no word, and each of its characters would cost
 
 
 class LightEmbedder:
@@ -51,8 +53,9 @@ class LightEmbedder:
 
 
 def _words(text: str) -> list[str]:
-    folded = unicodedata.normalize("NFKD", text.casefold())
-    return _WORD.findall("".join(c for c in folded if not unicodedata.combining(c)))
+    folded = unicodedata.normalize("NFKD", text[:_MOST_CHARACTERS].casefold())
+    found = _WORD.findall("".join(c for c in folded if not unicodedata.combining(c)))
+    return [word[:_LONGEST_WORD] for word in found] if len(text) > _LONGEST_WORD else found
 
 
 @lru_cache(maxsize=20_000)
