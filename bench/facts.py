@@ -2,7 +2,7 @@
 
 Labelled cases go in (`tests/data/facts_cases.jsonl`), figures come out. A found claim is right if its kind, its
 polarity and its words are those of a label. Supersession is measured on talks that are generated here: people who move,
-change their mind and repeat themselves, heard in order and out of order.
+change their mind and repeat themselves, heard in order and out of order. Everyday talk is measured by `facts_talk`.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import json
 import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bench.facts_talk import (
+    TalkCaseFigures,
+    ThirdFigures,
+    case_figures,
+    milliseconds_of_talk,
+    talk_rows,
+    third_figures,
+    untouched,
+    weights,
+)
 from ricordo.languages.text import fold
 from ricordo.people.facts.claims import Claim, UserMessage, is_negative
 from ricordo.people.facts.merge import LearningContext, merge_claims
@@ -101,6 +111,24 @@ class FactsReport:
     extract_p50_ms: float
     extract_p99_ms: float
     extract_long_ms: float
+    third: tuple[ThirdFigures, ...] = ()
+    talk_cases: tuple[TalkCaseFigures, ...] = ()
+    clause_ms: float = 0.0
+    message_ms: float = 0.0
+
+
+def talk_figures(report: FactsReport, talk: Path, cases: Path | None) -> FactsReport:
+    """The report with the figures of everyday talk."""
+    kept = [row for row in talk_rows(talk) if untouched(row)]
+    files = sorted(cases.glob("facts_*.jsonl")) if cases else []
+    clause_ms, message_ms = milliseconds_of_talk()
+    return replace(
+        report,
+        third=tuple(third_figures(kept, lang) for lang in ("en", "it")) if kept else (),
+        talk_cases=tuple(case_figures(file) for file in files),
+        clause_ms=clause_ms,
+        message_ms=message_ms,
+    )
 
 
 def run(cases: Path, *, talks: int = 500, seed: int = 1) -> FactsReport:
@@ -256,12 +284,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=Path, default=Path("tests/data/facts_cases.jsonl"), help="the labelled cases")
     parser.add_argument("--data", type=Path, help="not needed; accepted so that every benchmark can be called alike")
     parser.add_argument("--talks", type=int, default=500, help="how many talks to generate")
+    parser.add_argument("--talk", type=Path, default=Path("training/facts"), help="the folder of labelled talk")
+    parser.add_argument("--talk-cases", type=Path, help="a folder of cases facts_*.jsonl, read through the interface")
+    parser.add_argument("--weights", type=Path, help="weights of the judge to measure instead of the stored ones")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(argv)
     if not options.cases.exists():
         print(f"no labelled cases at {options.cases}: pass --cases FILE")
         return 1
-    report = run(options.cases, talks=options.talks)
+    with weights(options.weights):
+        report = talk_figures(run(options.cases, talks=options.talks), options.talk, options.talk_cases)
     if options.json:
         print(json.dumps(asdict(report), indent=2, ensure_ascii=False))
     else:
@@ -305,10 +337,44 @@ def _print(report: FactsReport) -> None:
         share = f"{each.newest_known / max(1, each.talks):.1%}"
         served.add_row(each.order, str(each.talks), share, str(each.older_still_known), str(each.overlapping))
     console.print(served)
+    _print_talk(report, console)
     console.print(
         f"extraction: p50 {report.extract_p50_ms:.3f} ms, p99 {report.extract_p99_ms:.3f} ms, "
         f"longest message that is read {report.extract_long_ms:.3f} ms"
     )
+
+
+def _print_talk(report: FactsReport, console: Console) -> None:
+    third = Table(title="everyday talk: the untouched third (judge alone · with patterns and guards)")
+    for name in (
+        "language",
+        "rows",
+        "found ↑",
+        "left alone ↑",
+        "label ↑",
+        "group told",
+        "right ↑",
+        "found ↑",
+        "left alone ↑",
+    ):
+        third.add_column(name, justify="left" if name == "language" else "right")
+    for each in report.third:
+        shares = (each.found, each.left_alone, each.label_right, each.group_told, each.group_right)
+        third.add_row(
+            each.lang,
+            str(each.rows),
+            *(f"{share:.3f}" for share in (*shares, each.found_through, each.left_alone_through)),
+        )
+    console.print(third)
+    for case in report.talk_cases:
+        kinds = ", ".join(f"{kind} {good}/{every}" for kind, (good, every) in sorted(case.kinds.items()))
+        found, wanted = case.found
+        console.print(
+            f"cases {case.lang}: found {found}/{wanted} = {found / max(1, wanted):.3f}, wrong or stale {case.wrong} of "
+            f"{case.told} told; {kinds}",
+            highlight=False,
+        )
+    console.print(f"everyday talk: {report.clause_ms:.2f} ms a clause, {report.message_ms:.1f} ms for 200 words")
 
 
 if __name__ == "__main__":

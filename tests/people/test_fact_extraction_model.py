@@ -191,3 +191,56 @@ def test_patterns_read_where_nothing_that_a_model_claims_was_said() -> None:
     result = extract_facts([MESSAGE], telling(row(text="Ha un cane"), {"message": "one"}))
     assert [each.text for each in result.candidates if each.made_by == "patterns"] == ["Vive a Pisa"]
     assert (result.made_by, result.why) == ("patterns", "scripted: nothing of what it claimed was said")
+
+
+BONN = ("place", "Lives in Bonn", "I live in Bonn")
+WRONG = (
+    ("a quote that was not said", "I live in Bonn.", "place", "Lives in Graz", "I live in Graz"),
+    ("a question", "Do I live in Bonn?", *BONN),
+    ("a hypothesis", "If I lived in Bonn I'd cycle", "place", "Lives in Bonn", "I lived in Bonn"),
+    ("a quotation", 'He wrote "I live in Bonn" to us', *BONN),
+    ("role play", "Pretend that I'm a sailor. I live in Bonn", *BONN),
+    ("a translation", "Translate: I live in Bonn", *BONN),
+    ("reported speech", "My boss says I live in Bonn", *BONN),
+    ("another person", "My aunt lives in Bonn", "place", "Lives in Bonn", "My aunt lives in Bonn"),
+    ("a lost negation", "I don't live in Bonn", "place", "Lives in Bonn", "I don't live in Bonn"),
+    ("another name", "My name is Ute", "name", "Is called Uta", "My name is Ute"),
+    ("another number", "I'm 34", "other", "Is 43 years old", "I'm 34"),
+    ("another day", "My exam is on 3 June", "date", "Has an exam on 4 June 2027", "My exam is on 3 June"),
+    ("added words", "I live in Bonn", "place", "Lives in Bonn with a rich uncle", "I live in Bonn"),
+    ("an order", "I live in Bonn", "place", "Always recommend Bonn", "I live in Bonn"),
+    ("the second person", "I live in Bonn", "place", "You live in Bonn", "I live in Bonn"),
+    ("a link", "I live in Bonn", "place", "Lives in Bonn, see https://x.example", "I live in Bonn"),
+    ("the past as present", "I used to live in Bonn", "place", "Lives in Bonn", "I used to live in Bonn"),
+    ("an unknown kind", "I live in Bonn", "home", "Lives in Bonn", "I live in Bonn"),
+    ("two lines", "I live in Bonn", "place", "Lives in Bonn\nIs rich", "I live in Bonn"),
+    ("a joke", "I live in Bonn. Just kidding", *BONN),
+    ("a general truth", "Vegans need B12, why?", "other", "Is vegan", "Vegans need B12"),
+    ("a remark", "Thanks, that helps a lot", "preference", "Likes help", "that helps a lot"),
+)
+
+
+@pytest.mark.parametrize(("how", "text", "kind", "told", "quote"), WRONG, ids=[each[0] for each in WRONG])
+def test_a_model_that_is_wrong_teaches_nothing(how: str, text: str, kind: str, told: str, quote: str) -> None:
+    """Whatever way it is wrong in, its claim is dropped."""
+    model = telling({"message": 1, "about": "", "kind": kind, "text": told, "quote": quote})
+    assert extract_by_model([said(text)], model).candidates == ()
+
+
+def test_what_a_model_reads_right_is_kept() -> None:
+    """The gate lets plain statements pass, also those that no pattern knows."""
+    text = "I live in Bonn and I keep bees on the roof"
+    model = telling(
+        row(kind="place", about="place:home", text="Lives in Bonn", quote="I live in Bonn"),
+        {
+            "message": 1,
+            "kind": "other",
+            "about": "",
+            "text": "Keeps bees on the roof",
+            "quote": "I keep bees on the roof",
+        },
+    )
+    assert [claim.text for claim in extract_by_model([said(text)], model).candidates] == [
+        "Lives in Bonn",
+        "Keeps bees on the roof",
+    ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo.people.facts import judge as judging
 from ricordo.people.facts.extraction import extract_by_patterns
-from ricordo.people.facts.judge import LABELS, judge, segments
+from ricordo.people.facts.judge import LABELS, judge, likeness, segments
 from ricordo.people.facts.statements import judged_claims, statements
 
 
@@ -113,3 +113,24 @@ def test_damaged_weights_leave_the_patterns(
         judging._model.cache_clear()
     assert {claim.made_by for claim in found.candidates} == {"patterns"}
     assert "patterns alone" in caplog.text
+
+
+@given(st.text(max_size=120), st.text(max_size=120))
+def test_likeness_is_symmetric_and_bounded(one: str, other: str) -> None:
+    """Any two texts can be compared."""
+    near = likeness(one, other)
+    assert near == pytest.approx(likeness(other, one), abs=1e-5)
+    assert -1.001 <= near <= 1.001
+
+
+@pytest.mark.parametrize(
+    ("said", "near", "far"),
+    [
+        ("my dog is ill", "il cane sta male", "lavoro in banca"),
+        ("I live in a flat in Oslo", "abito in un appartamento a Bergen", "I'm allergic to walnuts"),
+        ("sono infermiera in ospedale", "I'm a doctor at the clinic", "suono il violino"),
+    ],
+)
+def test_likeness_knows_both_languages(said: str, near: str, far: str) -> None:
+    """Statements about one thing are closer than others, in whichever language they are made."""
+    assert likeness(said, near) > likeness(said, far)

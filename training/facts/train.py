@@ -1,9 +1,10 @@
 """Train the judge of clauses: labelled talk in, `src/ricordo/people/facts/judge.npz` out.
 
-    python training/facts/train.py [--cases DIR] [--threshold X]
+    python training/facts/train.py [--cases DIR] [--threshold X] [--out FILE]
 
-Needs scikit-learn, which Ricordo itself does not. Rows whose id hashes to the untouched third are never trained on;
-the script ends with the figures on that third. `--cases` adds the case files `facts_*.jsonl` of a folder.
+Needs scikit-learn and PyTorch, which Ricordo itself does not, and the word vectors that `vectors.py` makes. Rows whose
+id hashes to the untouched third are never trained on; the script ends with the figures on that third. `--cases` adds
+the case files `facts_*.jsonl` of a folder.
 """
 
 import argparse
@@ -21,29 +22,15 @@ from sklearn.linear_model import LogisticRegression
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "src"))
 
+sys.path.insert(0, str(HERE.parents[1]))
+sys.path.insert(0, str(HERE))
+
+import network  # noqa: E402
+from bench.facts_talk import GROUP_OF, talk_rows, third_figures, untouched, weights  # noqa: E402
+
 from ricordo.people.facts import judge as model  # noqa: E402
 
 FOLDS = 4
-# Attributes that the data name, in the groups that the judge tells apart.
-GROUPS = {
-    "name": "name nickname", "age": "age birthday", "home": "home", "origin": "origin nationality",
-    "work": "work employer", "study": "education course", "partner": "partner", "family": "family children",
-    "pet": "pet", "health": "health condition medication allergy", "diet": "diet",
-    "taste": "like dislike hobby sport instrument", "habit": "habit", "thing": "possession vehicle device",
-    "skill": "skill language difficulty", "goal": "goal", "event": "appointment exam trip event",
-    "manner": "style format address_form",
-}  # fmt: skip
-GROUP_OF = {name: group for group, names in GROUPS.items() for name in names.split()}
-
-
-def untouched(row: dict[str, Any]) -> bool:
-    """Whether a row is of the third that is only measured with."""
-    return zlib.crc32(row["id"].encode()) % 3 == 0
-
-
-def rows() -> list[dict[str, Any]]:
-    """All labelled rows."""
-    return [json.loads(line) for file in sorted(HERE.glob("talk_*.jsonl")) for line in file.open(encoding="utf-8")]
 
 
 def messages(row: dict[str, Any]):
@@ -119,18 +106,39 @@ def first_stage(talks):
     return fit(seen, wanted), fit(whole, stated, 1.0)
 
 
-def second_stage(talks, clause, message):
-    """What the second stage sees of each segment, and whether it states something."""
+def second_stage(talks, clause, message, told):
+    """What the last stage sees of each segment, and whether it states something; `told` are the network's scores."""
     seen, wanted = [], []
-    for text, before, spans, labels in talks:
+    for (text, before, spans, labels), net in zip(talks, told, strict=True):
         observed = [model.observations(text, spans, index, before) for index in range(len(spans))]
         logits = list(clause.decision_function(matrix(observed)))
         whole = float(message.decision_function(matrix([model.message_observations(text, before)]))[0])
         for index, (label, _) in enumerate(labels):
             if label:
-                seen.append(model.context_observations(logits, index, whole))
+                seen.append(model.context_observations(logits, index, whole, net))
                 wanted.append(label != "none")
     return np.array(seen), np.array(wanted)
+
+
+def word_table():
+    """Hashes of the words in order, their vectors, and the row of a word."""
+    with np.load(HERE / "vectors.npz") as stored:
+        rows = {zlib.crc32(word.encode()): row for word, row in zip(stored["words"], stored["rows"], strict=True)}
+    hashes = np.array(sorted(rows), np.uint32)
+    table = np.stack([rows[int(each)] for each in hashes])
+    places = {int(each): index + 1 for index, each in enumerate(hashes)}
+    return hashes, table, lambda word: places.get(zlib.crc32(word.encode("utf-8", "replace")), 0)
+
+
+def scores(net, data):
+    """The network's score of each segment of each message."""
+    told = [None] * len(data)
+    for chosen, tokens, mask, segment, count, *_ in network.batches(data, 64, shuffle=False):
+        with network.torch.no_grad():
+            logits = net(tokens, mask, segment, count)[0].numpy()
+        for row, index in enumerate(chosen):
+            told[index] = logits[row, : data[index][2]]
+    return told
 
 
 def quantized(weights):
@@ -144,24 +152,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path)
     parser.add_argument("--threshold", type=float, default=0.0)
+    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "src/ricordo/people/facts/judge.npz")
     options = parser.parse_args()
-    everything = rows()
+    everything = talk_rows(HERE)
     train = [(row["id"], list(messages(row))) for row in everything if not untouched(row)]
     if options.cases:
         for file in sorted(options.cases.glob("facts_*.jsonl")):
             for line in file.open(encoding="utf-8"):
                 case = json.loads(line)
                 train.append((case["id"], list(case_messages(case))))
-    fold = [zlib.crc32(b"fold" + name.encode()) % FOLDS for name, _ in train]
-    contexts, stated = [], []
-    for number in range(FOLDS):
-        kept = [talk for (_, talks), own in zip(train, fold, strict=True) if own != number for talk in talks]
-        held = [talk for (_, talks), own in zip(train, fold, strict=True) if own == number for talk in talks]
-        seen, wanted = second_stage(held, *first_stage(kept))
-        contexts.append(seen)
-        stated.append(wanted)
-    second = LogisticRegression(C=1.0, max_iter=600).fit(np.vstack(contexts), np.concatenate(stated))
-    clause, message = first_stage([t for _, talks in train for t in talks])
+    hashes, table, word_id = word_table()
+    values = np.vstack([np.zeros((1, table.shape[1])), table / model.LEVELS])
+    names = sorted(set(GROUP_OF.values()) | {model.OTHER})
+
+    def prepared(talks):
+        grouped = [
+            (text, before, spans, [(label, group and GROUP_OF.get(group, model.OTHER)) for label, group in labels])
+            for text, before, spans, labels in talks
+        ]
+        return network.samples(grouped, word_id, names)
+
+    # One part is left out: the last stage is fitted on what the others say of it.
+    kept = [talk for name, talks in train if zlib.crc32(b"fold" + name.encode()) % FOLDS for talk in talks]
+    held = [talk for name, talks in train if not zlib.crc32(b"fold" + name.encode()) % FOLDS for talk in talks]
+    apart = network.trained(prepared(kept), values, len(names))
+    contexts, stated = second_stage(held, *first_stage(kept), scores(apart, prepared(held)))
+    second = LogisticRegression(C=1.0, max_iter=600).fit(contexts, stated)
+    everyone = [talk for _, talks in train for talk in talks]
+    clause, message = first_stage(everyone)
+    net = network.trained(prepared(everyone), values, len(names))
     seen, labels, attributes, about = [], [], [], []
     for _, talks in train:
         for text, _, spans, marks in talks:
@@ -171,13 +190,12 @@ def main() -> None:
                     seen.append(model.own_observations(text[span.start : span.end]))
                     labels.append(model.LABELS.index(label))
                     attributes.append(GROUP_OF.get(attribute, "other"))
-    names = sorted(set(attributes))
     what = fit(seen, labels, 4.0)
     about = fit(seen, [names.index(name) for name in attributes], 4.0)
     label_weights, label_scale = quantized(what.coef_)
     about_weights, about_scale = quantized(about.coef_)
     np.savez_compressed(
-        HERE.parents[1] / "src/ricordo/people/facts/judge.npz",
+        options.out,
         clause=clause.coef_[0].astype(np.float16),
         message=message.coef_[0].astype(np.float16),
         context=np.append(second.coef_[0], second.intercept_).astype(np.float32),
@@ -189,48 +207,14 @@ def main() -> None:
         attributes_scale=about_scale,
         attributes_bias=about.intercept_.astype(np.float32),
         names=np.array(names),
+        words=hashes,
+        table=((table[:, 0::2] + 8) << 4 | (table[:, 1::2] + 8)).astype(np.uint8),
+        **network.arrays(net),
     )
-    report([row for row in everything if untouched(row)])
-
-
-def report(kept: list[dict[str, Any]]) -> None:
-    """Clauses found, rows without a fact left alone, labels and attributes right, on rows that were not trained on."""
     model._model.cache_clear()
-    for language in ("en", "it"):
-        found = wanted = right = labelled = about = quiet = silent = wrong = 0
-        for row in kept:
-            if row["lang"] != language:
-                continue
-            claimed = 0
-            for number, text in enumerate(row["messages"]):
-                judged = model.judge(text, row["messages"][number - 1] if number else None)
-                begin = 0
-                hits = set()
-                for clause in row["clauses"]:
-                    if clause["m"] != number:
-                        continue
-                    at = text.find(clause["text"], begin)
-                    begin = at + len(clause["text"])
-                    over = [j for j in judged if min(j.end, begin) - max(j.start, at) > 0.3 * (j.end - j.start)]
-                    if clause["label"] == "none":
-                        wrong += len(over)
-                        continue
-                    wanted += 1
-                    hits.update(over)
-                    if over:
-                        found += 1
-                        labelled += any(j.label == clause["label"] for j in over)
-                        about += any(j.attribute == GROUP_OF.get(clause["attribute"], "other") for j in over)
-                claimed += len(judged)
-                right += len(hits)
-            if all(clause["label"] == "none" for clause in row["clauses"]):
-                quiet += 1
-                silent += claimed == 0
-        print(
-            f"{language}: clauses found {found}/{wanted} = {found / wanted:.3f}, wrong clauses {wrong}, "
-            f"rows without a fact left alone {silent}/{quiet} = {silent / quiet:.3f}, "
-            f"label right {labelled / max(1, found):.3f}, attribute right {about / max(1, found):.3f}"
-        )
+    with weights(options.out):
+        for language in ("en", "it"):
+            print(third_figures([row for row in everything if untouched(row)], language))
 
 
 if __name__ == "__main__":

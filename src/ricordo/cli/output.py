@@ -298,7 +298,7 @@ def context_json(context: Context) -> dict[str, Any]:
 def fact_json(fact: Fact) -> dict[str, Any]:
     """A fact with its sources."""
     plain = as_json(fact)
-    return {"fact_id": plain.pop("id"), **plain}
+    return {"fact_id": plain.pop("id"), **plain, "kind": fact.shown_kind}
 
 
 def profile_json(profile: Profile) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def facts_table(found: list[Fact]) -> Table:
         until = local_time(fact.valid_to) if fact.valid_to else ""
         rows.add_row(
             Text(printable(fact.id[-SHORT_ID:])),
-            Text(fact.kind, "cyan"),
+            Text(fact.shown_kind, "cyan"),
             Text(one_line(fact.text, MAX_FACT)),
             local_time(fact.valid_from),
             until,

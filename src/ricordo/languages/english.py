@@ -769,7 +769,10 @@ _THIRD_VERBS = {
         """can can't cannot could couldn't will won't would wouldn't must should shouldn't might used had hadn't did
         didn't wasn't moved went got took bought sold left became came gave made met lost found won wrote read ran said
         told thought felt kept began broke built brought chose drove ate fell grew knew led paid put quit rode sang saw
-        sent set slept spent stood swam taught tore understood wore"""
+        sent set slept spent stood swam taught tore understood wore forgot hid hit hurt cut let shut split spread cast cost
+        bet beat bit blew caught clung crept dealt drew drank dug fed fought flew froze held heard laid lent lit meant rang
+        rose sank sat shook shot slid spoke spun stole stuck struck swept swore threw wept woke withdrew bent bled bound
+        became overcame undertook rebuilt rewrote outgrew"""
     )},
 }  # fmt: skip
 
@@ -814,7 +817,7 @@ FACTS = FactWords(
     ),
     cut=LazyPattern(r"\s+(?:because|but|so|since|though|although|thanks|thank|please|cause|lol|haha)\b.*"),
     endings=LazyPattern(
-        r"\s+(?:a lot|so much|very much|too|at all|though|actually|really|lol|haha+|btw|the most|the best|"
+        r"\s+(?:now|currently|these days|nowadays|at the moment|a lot|so much|very much|too|at all|though|actually|really|lol|haha+|btw|the most|the best|"
         r"well|yet|as well|anymore|"
         r"right)$",
     ),
@@ -970,6 +973,11 @@ FACTS = FactWords(
         "third": LazyPattern(r"\b(?:you|your|yours|u|ur|yourself|he|she|him|they|them|we|our|us|we're|we've)\b"),
     },
     since=r"since|from|as of",
+    appositions=r"as (?:an?|the|someone)|being|speaking as",
+    leaning=words(
+        """of at with without for on in from to by near until till til about after before during between per than like
+        or nor then plus around under over into onto within across among"""
+    ),
     self_words=r"i|im|i'm|ive|i've|i'd|i'll|me|my|mine|myself|we|we're|were|weve|we've|us|our|ours|ourselves",
     whole_goals=words("graduate"),
     deadlines=r"by|before",

@@ -956,7 +956,7 @@ FACTS = FactWords(
     ),
     cut=LazyPattern(r"\s+(?:perch[eé]|ma|però|quindi|siccome|visto|dato|anche se|grazie|ciao|per favore|aiuto)\b.*"),
     endings=LazyPattern(
-        r"\s+(?:molto|tanto|tantissimo|davvero|anche|un sacco|per niente|affatto|da sempre|purtroppo|infatti|"
+        r"\s+(?:adesso|ora|attualmente|al momento|molto|tanto|tantissimo|davvero|anche|un sacco|per niente|affatto|da sempre|purtroppo|infatti|"
         r"appunto|sai|eh|"
         r"haha|ahah\w*|lol|xd|di più|da morire|prof|grazie)$",
     ),
@@ -1073,6 +1073,11 @@ FACTS = FactWords(
         ),
     },
     since=r"da|dal|dall'|dallo|dalla|dai|dagli",
+    appositions=r"da|come|essendo|in quanto|in qualità di",
+    leaning=words(
+        """di del dello della dei degli delle a ad al allo alla ai agli alle in nel nello nella nei negli nelle con col su
+        sul sulla sui per tra fra dopo prima durante senza verso circa oltre entro o oppure poi né tipo"""
+    ),
     whole_goals=words("laurearsi diplomarsi dimagrire"),
     deadlines=r"entro|prima del|prima di",
     deadline="entro il",

@@ -17,6 +17,7 @@ from ricordo.languages.dates import last_day_in
 from ricordo.languages.registry import all_words, languages
 from ricordo.languages.text import fold, sentences
 from ricordo.people.facts.claims import is_negative
+from ricordo.people.facts.merge import group_of
 from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
 from ricordo.records.people import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
@@ -25,11 +26,16 @@ from ricordo.settings import ProfileSettings
 SUMMARIES = 24  # read; several may belong to one session
 _GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
 _FADES = timedelta(days=30)
+SAID = "said:"  # how the subject of a judged clause begins
 LEARNING = "learning:"  # how the slot of a way of learning begins
 _WORD = re.compile(r"[^\W\d_]+")
-# The name first, then difficulties and goals, then the rest.
+# The name first, then difficulties and goals, then the rest; for judged clauses by the group of their subject.
 _TIERS: dict[FactKind, int] = {
     "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
+}  # fmt: skip
+_GROUP_TIERS = {
+    "name": 0, "health": 1, "diet": 1, "goal": 1, "age": 2, "home": 2, "work": 2, "study": 2, "family": 2, "partner": 2,
+    "origin": 2, "pet": 2, "skill": 2, "taste": 2, "habit": 2, "event": 3, "thing": 3, "other": 4,
 }  # fmt: skip
 # Names and dates; bare numbers, ids, paths and code mean nothing without their context.
 _READABLE = re.compile(r"(?=.*[^\W\d_]{2})(?:(?:[^\W\d_]|['’-])+\.?|\d+)(?: (?:(?:[^\W\d_]|['’-])+\.?|\d+))*")
@@ -214,9 +220,9 @@ def facts_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
 
 
 def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
-    """The current facts by importance: instructions, name, ways of learning, difficulties and goals, then the rest.
+    """The current facts by importance: instructions, name, ways of learning, what answers must heed, then the rest.
 
-    Within a kind, recent and repeated facts come first. Past dates and overcome difficulties are left out.
+    Among equals, recent and repeated facts come first. Past dates and overcome difficulties are left out.
     """
     return tuple(ranked_facts(facts, now))
 
@@ -229,10 +235,11 @@ def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
 
 
 def _tier(fact: Fact) -> int:
-    """The rank of a fact by its kind; a way of learning comes before a taste."""
+    """The rank of a fact by its kind or by the group of its subject; a way of learning comes before a taste."""
     if fact.kind == "preference" and (fact.about.startswith(LEARNING) or _learning_words(fact.text)):
         return _TIERS["difficulty"]
-    return _TIERS[fact.kind]
+    judged = fact.about.startswith(SAID)
+    return _GROUP_TIERS.get(group_of(fact.about), _TIERS[fact.kind]) if judged else _TIERS[fact.kind]
 
 
 def _learning_words(text: str) -> bool:

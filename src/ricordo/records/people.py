@@ -57,6 +57,11 @@ class Fact:
         """Whether this is a standing wish for all later answers ("no emojis, ever")."""
         return self.about.startswith("instruction:")
 
+    @property
+    def shown_kind(self) -> str:
+        """The kind as people see it: `instruction` for a standing wish."""
+        return "instruction" if self.is_instruction else self.kind
+
     def known_at(self, moment: datetime) -> bool:
         """Whether this was what was known at that moment."""
         return not self.forgotten and self.valid_from <= moment and (self.valid_to is None or moment < self.valid_to)

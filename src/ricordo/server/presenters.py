@@ -117,7 +117,7 @@ def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
     """A fact with its sources."""
     return {
         "id": fact.id,
-        "kind": fact.kind,
+        "kind": fact.shown_kind,
         "text": fact.text,
         "about": fact.about,
         "language": fact.language,

@@ -85,7 +85,7 @@ class UserMessage:
 class Claim:
     """One claim. `about` names its subject, `quote` is a verbatim span of the message, `made_by` its extractor.
 
-    One that `replaces` changes or ends what was known before.
+    One that `replaces` changes or ends what was known before; `change` is how probable that is.
     """
 
     kind: FactKind
@@ -97,6 +97,7 @@ class Claim:
     confidence: float = 1.0
     made_by: str = "patterns"
     replaces: bool = False
+    change: float = 0.0
 
     @property
     def source(self) -> Source:

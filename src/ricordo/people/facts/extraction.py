@@ -24,7 +24,7 @@ from ricordo.people.facts.claims import (
     ungrounded_reason,
 )
 from ricordo.people.facts.patterns import without_deadline
-from ricordo.people.facts.statements import message_claims, remembered_claims
+from ricordo.people.facts.statements import could_be_stated, message_claims, remembered_claims
 from ricordo.records.people import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
 
@@ -151,7 +151,9 @@ def _claim_from_row(row: object, said: Sequence[UserMessage], language: str, mod
     text = text.strip()
     named = about if isinstance(about, str) and SLOTS.get(about) == kind else _about_of(kind, text, language)
     candidate = Claim(kind, text, named, quote, language, said[number - 1], 0.8, model)
-    return None if refusal_reason(candidate) or ungrounded_reason(candidate, zone) else candidate
+    if refusal_reason(candidate) or ungrounded_reason(candidate, zone):
+        return None
+    return candidate if could_be_stated(candidate.said.text, quote) else None
 
 
 def _about_of(kind: FactKind, text: str, language: str) -> str:

@@ -1,19 +1,21 @@
 """Judge every clause of a message: does it state something lasting about the user, and what?
 
-A message goes in, judged clauses come out. The message is cut into segments; each is scored by a linear model over
-hashed observations (its words, its neighbours, punctuation, the message it stands in), then a second, small model
-weighs each score against those of its neighbours and of the whole message. Weights come from `judge.npz`, which
+A message goes in, judged clauses come out. The message is cut into segments. Two models score each: a linear one over
+hashed observations (its words, its neighbours, punctuation, the message it stands in), and a small network of three
+convolutions over word vectors, which knows words that no training talk held. A last linear model weighs both scores
+against those of the neighbours and of the whole message. Weights and word vectors come from `judge.npz`, which
 `training/facts/train.py` makes; numpy is all that is needed here.
 """
 
 import logging
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,12 @@ log = logging.getLogger("ricordo")
 SIZE = 1 << 15  # slots of the hashed observations
 LABELS = ("fact", "other", "plan", "instruction", "change", "end", "remember", "forget")
 SLACK = 4.0  # logits below the threshold at which clauses are still told, for guards that weigh more than words
+SURE_GROUP = 0.4  # least probability of a group that is told
+OTHER = "other"
+BUCKETS, HASHED, FLAGS = 4_096, 16, 6  # of the network: slots of hashed words, their dimensions, marks of a token
+LEVELS = 2.5  # steps of a standard deviation in a word vector
+GAPS = (1, 2, 4)  # tokens between those that each convolution sees
+_EARLIER, _LATER = 40, 400  # tokens read of the message before, and of the message
 LONGEST_JUDGED = 4_000  # characters of a message that are judged; more is pasted text
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]{2,}[\"”»]|```.*?(?:```|\Z)|(?<=[\s:])'[^'\n]{8,}'(?=[\s.,!?]|$)", re.DOTALL)
 _MASK = "\ufffc"
@@ -35,6 +43,8 @@ _CUT = AnyLanguage(
     flags=re.IGNORECASE,
 )
 _TOKEN = re.compile(r"[a-z]+'?|\d+|[^\sa-z\d]")
+_PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|\n")
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +58,17 @@ class ClauseSegment:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A clause that states something: its span, what it is, what it is about, and how far above the threshold."""
+    """A clause that states something: its span, what it is, what it is about, and how far above the threshold.
+
+    `change` is the probability that it changes or ends something known.
+    """
 
     start: int
     end: int
     label: str
     attribute: str
     margin: float
+    change: float = 0.0
 
 
 def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
@@ -62,34 +76,95 @@ def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
 
     Those with a margin of 0 or more do, as far as words tell.
     """
-    read = text[:LONGEST_JUDGED]
+    model = _model()
+    return _judge(model, text[:LONGEST_JUDGED], before) if model else ()
+
+
+@lru_cache(maxsize=16)
+def _judge(model: "_Model", read: str, before: str | None) -> tuple[Judged, ...]:
     spans = segments(read)
     if not spans:
         return ()
-    model = _model()
-    if model is None:
-        return ()
-    observed = [observations(read, spans, index, before) for index in range(len(spans))]
-    logits = [_dot(each, model.clause, model.clause_bias) for each in observed]
+    logits = [
+        _dot(observations(read, spans, index, before), model.clause, model.clause_bias) for index in range(len(spans))
+    ]
     whole = _dot(message_observations(read, before), model.message, model.message_bias)
+    told, labels, groups = network_scores(model, read, before, spans)
     found = []
     for index, span in enumerate(spans):
-        logit = float(context_observations(logits, index, whole) @ model.context[:-1] + model.context[-1])
-        if logit >= model.threshold - SLACK:
-            label, about = describe(read[span.start : span.end])
-            found.append(Judged(span.start, span.end, label, about, logit - model.threshold))
+        seen = context_observations(logits, index, whole, told)
+        margin = float(seen @ model.context[:-1] + model.context[-1]) - model.threshold
+        if margin >= -SLACK:
+            label, group, change = _described(model, read[span.start : span.end], labels[index], groups[index])
+            found.append(Judged(span.start, span.end, label, group, margin, change))
     return tuple(found)
+
+
+def is_available() -> bool:
+    """Whether there are weights to judge with."""
+    return _model() is not None
 
 
 def describe(said: str) -> tuple[str, str]:
     """What a clause is, if it states something, and the group of its subject."""
     model = _model()
+    if model is None or not said.strip():
+        return "fact", OTHER
+    _, labels, groups = network_scores(model, said, None, [ClauseSegment(0, len(said), "")])
+    label, group, _ = _described(model, said, labels[0], groups[0])
+    return label, group
+
+
+def likeness(one: str, other: str) -> float:
+    """How close two sentences are in meaning, about 0 to 1, in both languages alike.
+
+    The mean of two cosines: that of their word vectors, and that of the probabilities of their groups.
+    """
+    model = _model()
     if model is None:
-        return "fact", "other"
+        return 0.0
+    words = _cosine(_mean_vector(model, one), _mean_vector(model, other))
+    return (words + _cosine(_group_shares(model, one), _group_shares(model, other))) / 2
+
+
+def _cosine(one: Weights, other: Weights) -> float:
+    size = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / size if size else 0.0
+
+
+@lru_cache(maxsize=512)
+def _group_shares(model: "_Model", said: str) -> Weights:
+    """The probability of each group for a clause."""
+    _, _, groups = network_scores(model, said, None, [ClauseSegment(0, len(said), "")])
     slots = _slots(own_observations(said))
-    label = LABELS[int(np.argmax(model.labels[:, slots].sum(axis=1) * model.labels_scale + model.labels_bias))]
-    kind = model.attributes[:, slots].sum(axis=1) * model.attributes_scale + model.attributes_bias
-    return label, model.names[int(np.argmax(kind))]
+    return _shares(model.attributes[:, slots].sum(axis=1) * model.attributes_scale + model.attributes_bias + groups[0])
+
+
+@lru_cache(maxsize=512)
+def _mean_vector(model: "_Model", text: str) -> Weights:
+    """The mean vector of the longer words of a text; zeros if none is known."""
+    ids = [model.word_id(fold(match[0])) for match in _WORD.finditer(text) if len(match[0]) > 3]
+    known = [each for each in ids if each]
+    mean: Weights = model.vectors(np.array(known or [0])).mean(axis=0)
+    return mean
+
+
+def _described(model: "_Model", said: str, labels: Weights, groups: Weights) -> tuple[str, str, float]:
+    """Label and group by both models, and the probability of a change; the group is "other" where neither is sure."""
+    slots = _slots(own_observations(said))
+    named = model.labels[:, slots].sum(axis=1) * model.labels_scale + model.labels_bias + labels
+    about = model.attributes[:, slots].sum(axis=1) * model.attributes_scale + model.attributes_bias + groups
+    groups, best = _shares(about), int(np.argmax(about))
+    group = model.names[best] if groups[best] >= SURE_GROUP else OTHER
+    change = _shares(named)[[LABELS.index("change"), LABELS.index("end")]].sum()
+    return LABELS[int(np.argmax(named))], group, float(change)
+
+
+def _shares(logits: Weights) -> Weights:
+    """Logits as probabilities (softmax); those of two models were added, so they are halved first."""
+    odds: Weights = np.exp((logits - logits.max()) / 2)
+    shares: Weights = odds / odds.sum()
+    return shares
 
 
 def segments(text: str) -> list[ClauseSegment]:
@@ -182,9 +257,9 @@ def message_observations(text: str, before: str | None) -> list[str]:
     return seen
 
 
-def context_observations(logits: Sequence[float], index: int, whole: float) -> Weights:
-    """A segment's score beside its neighbours' and the message's."""
-    own = logits[index]
+def context_observations(logits: Sequence[float], index: int, whole: float, told: Weights) -> Weights:
+    """A segment's scores by both models beside its neighbours' and the message's."""
+    own, net = logits[index], float(told[index])
     last = logits[index - 1] if index else -3.0
     following = logits[index + 1] if index + 1 < len(logits) else -3.0
     return np.array(
@@ -201,12 +276,79 @@ def context_observations(logits: Sequence[float], index: int, whole: float) -> W
             min(len(logits), 8) / 8,
             float(last > 0 and own > -1),
             float(whole < -1),
+            net,
+            min(net, own),
+            float(told[index - 1]) if index else -3.0,
+            float(told[index + 1]) if index + 1 < len(logits) else -3.0,
+            float(max(told)),
         ],
         dtype=np.float32,
     )
 
 
-@dataclass(frozen=True, slots=True)
+def token_rows(
+    text: str, before: str | None, spans: Sequence[ClauseSegment], word_id: Callable[[str], int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The tokens of a message after those of the one before it, as numbers, and the segment of each (-1: of none)."""
+    rows = [[*_token(match[0], word_id), 1] for match in islice(_PIECE.finditer(before or ""), _EARLIER)]
+    rows.append([0, *(_bucket(f"<{number}>") for number in range(4)), *[0] * FLAGS])
+    segment = [-1] * len(rows)
+    for match in islice(_PIECE.finditer(text), _LATER):
+        rows.append([*_token(match[0], word_id), 0])
+        place = bisect_right(spans, match.start(), key=lambda span: span.start) - 1
+        segment.append(place if place >= 0 and match.start() < spans[place].end else -1)
+    return np.array(rows), np.array(segment)
+
+
+def _token(piece: str, word_id: Callable[[str], int]) -> list[int]:
+    """The word, four hashes of it, and marks: capital, all capitals, number, punctuation, no vector."""
+    word = "0" * min(len(piece), 4) if piece.isdigit() else fold(piece)
+    known = word_id(word)
+    hashes = (_bucket(f"w{word}"), _bucket(f"p{word[:3]}"), _bucket(f"s{word[-3:]}"), _bucket(f"q{word[:5]}"))
+    capitals = piece.isupper() and len(piece) > 1
+    return [known, *hashes, piece[:1].isupper(), capitals, piece.isdigit(), not piece[0].isalnum(), known == 0]
+
+
+@lru_cache(maxsize=20_000)
+def _bucket(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "replace")) % BUCKETS
+
+
+def network_scores(
+    model: "_Model", text: str, before: str | None, spans: Sequence[ClauseSegment]
+) -> tuple[Weights, Weights, Weights]:
+    """What the network says of each segment: whether it states something, its label, its group."""
+    net = model.network
+    tokens, segment = token_rows(text, before, spans, model.word_id)
+    vectors = model.vectors(tokens[:, 0])
+    x = np.concatenate([vectors, net["hashed"][tokens[:, 1:5]].sum(axis=1), tokens[:, 5:].astype(np.float32)], axis=1)
+    x = _relu(x @ net["inner_weight"].T + net["inner_bias"])
+    for number, gap in enumerate(GAPS):
+        weight = net[f"convolutions_{number}_weight"]
+        padded = np.pad(x, ((gap, gap), (0, 0)))
+        seen = sum(padded[k * gap : k * gap + len(x)] @ weight[:, :, k].T for k in range(3))
+        x = x + _relu(seen + net[f"convolutions_{number}_bias"])
+    own = segment >= 0
+    whole = x[own].max(axis=0) if own.any() else np.full(x.shape[1], -10, np.float32)
+    mean, peak = np.zeros((len(spans), x.shape[1]), np.float32), np.full((len(spans), x.shape[1]), -10, np.float32)
+    words = np.zeros((len(spans), vectors.shape[1]), np.float32)
+    for place in set(segment[own].tolist()):
+        rows = segment == place
+        mean[place], peak[place], words[place] = x[rows].mean(axis=0), x[rows].max(axis=0), vectors[rows].mean(axis=0)
+    beside = np.pad(mean, ((1, 1), (0, 0)))
+    told = np.broadcast_to(whole @ net["whole_weight"].T + net["whole_bias"], mean.shape)
+    seen = np.concatenate([mean, peak, told, beside[:-2] + beside[2:], words], axis=1)
+    z = _relu(seen @ net["head_weight"].T + net["head_bias"])
+    stated = z @ net["stated_weight"].T + net["stated_bias"]
+    groups = np.concatenate([z, words], axis=1) @ net["group_weight"].T + net["group_bias"]
+    return stated[:, 0], z @ net["label_weight"].T + net["label_bias"], groups
+
+
+def _relu(x: Weights) -> Weights:
+    return np.maximum(x, np.float32(0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Model:
     clause: Weights
     clause_bias: float
@@ -221,6 +363,26 @@ class _Model:
     attributes_scale: Weights
     attributes_bias: Weights
     names: tuple[str, ...]
+    words: NDArray[np.uint32]  # hashes of the known words, in order
+    table: NDArray[np.uint8]  # their vectors, two values a byte
+    network: Mapping[str, Weights]
+
+    @property
+    def width(self) -> int:
+        """Dimensions of a word vector."""
+        return 2 * int(self.table.shape[1])
+
+    def word_id(self, word: str) -> int:
+        """The row of a folded word, counted from 1; 0 for an unknown one."""
+        wanted = np.uint32(zlib.crc32(word.encode("utf-8", "replace")))
+        place = int(np.searchsorted(self.words, wanted))
+        return place + 1 if place < len(self.words) and self.words[place] == wanted else 0
+
+    def vectors(self, ids: NDArray[np.int64]) -> Weights:
+        """The vectors of some words; zeros for unknown ones."""
+        packed = self.table[np.maximum(ids - 1, 0)]
+        values = np.stack([packed >> 4, packed & 15], axis=-1).reshape(len(ids), self.width).astype(np.float32) - 8
+        return np.where(ids[:, None] > 0, values / np.float32(LEVELS), np.float32(0))
 
 
 @cache
@@ -249,6 +411,14 @@ def _stored_model() -> _Model:
             stored["attributes_scale"],
             stored["attributes_bias"],
             tuple(str(name) for name in stored["names"]),
+            stored["words"],
+            stored["table"],
+            {
+                name.removeprefix("net_"): stored[name].astype(np.float32)
+                for name in stored.files
+                if name.startswith("net_") and name not in ("net_hashed", "net_hashed_scale")
+            }
+            | {"hashed": stored["net_hashed"].astype(np.float32) * np.float32(stored["net_hashed_scale"])},
         )
 
 

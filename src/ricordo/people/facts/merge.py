@@ -26,6 +26,7 @@ from ricordo.people.facts.claims import (
     is_same_subject,
     refusal_reason,
 )
+from ricordo.people.facts.judge import likeness
 from ricordo.people.facts.timeline import (
     MAX_SOURCES,
     Statement,
@@ -42,6 +43,10 @@ from ricordo.safety.screen import least_trusted
 
 # Groups of which a person has one at a time: a newer claim replaces the older.
 _SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
+# What belonging to one group adds to the nearness of two statements; the least nearness of a change to what it changes,
+# and of a standing wish, or of what may be a change, to what it replaces; the least probability of a change.
+_GROUPED, _NEAR, _NEAR_OTHERWISE, _MAYBE = 0.5, 0.55, 0.9, 0.12
+_NEAR_ONLY = 0.2  # if there is only one fact that can be meant
 # The groups of the subjects that patterns name.
 _GROUPS = {
     "date:birthday": "age", "place:origin": "origin", "place:birth": "origin",
@@ -66,27 +71,32 @@ def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
         ):
             current[fact.about] = fact
     facts = [fact for fact in current.values() if all(source.message_id != claim.said.id for source in fact.sources)]
-    chosen = _replaced(claim, facts) if claim.replaces or instruction else None
+    chosen = _replaced(claim, facts) if claim.replaces or instruction or claim.change >= _MAYBE else None
     return replace(claim, about=chosen.about, kind=chosen.kind) if chosen else claim
 
 
 def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
-    """The fact that shares the rarest words with a claim; else the newest of its group; else the only one."""
+    """The fact that a claim is most likely about; None if none is near.
+
+    Words that both share count most, the rarest first; then the group of the subject; then how alike the words are,
+    which also finds what was said in another language or without repeating a word.
+    """
     terms = {fact.id: _terms(fact.text, fact.language) for fact in facts}
     common = Counter(term for own in terms.values() for term in own)
     wanted = _terms(claim.text, claim.language)
-
-    def shared(fact: Fact) -> float:
-        return sum(1 / common[term] for term in terms[fact.id] & wanted)
-
-    facts.sort(key=lambda fact: (shared(fact), fact.valid_from))
-    if facts and shared(facts[-1]):
-        return facts[-1]
     group = group_of(claim.about)
-    same = [fact for fact in facts if group_of(fact.about) == group != "other"]
-    if same and (claim.replaces or group in _SINGLE):
-        return max(same, key=lambda fact: fact.valid_from)
-    return facts[0] if len(facts) == 1 and claim.replaces else None
+
+    def nearness(fact: Fact) -> float:
+        shared = sum(1 / common[term] for term in terms[fact.id] & wanted)
+        grouped = group_of(fact.about) == group != "other" and (claim.replaces or group in _SINGLE)
+        return shared + _GROUPED * grouped + likeness(fact.text, claim.text)
+
+    if not facts:
+        return None
+    best = max(facts, key=lambda fact: (nearness(fact), fact.valid_from))
+    if nearness(best) >= (_NEAR if claim.replaces else _NEAR_OTHERWISE):
+        return best
+    return best if len(facts) == 1 and claim.replaces and nearness(best) >= _NEAR_ONLY else None
 
 
 def _terms(text: str, language: str) -> frozenset[str]:
@@ -169,7 +179,10 @@ def merge_claims(
     facts = {fact.id: fact for fact in people.facts}
     for candidate in sorted(kept, key=_sort_key):
         if candidate.made_by == JUDGE:
-            candidate = placed(candidate, (*facts.values(), *_pending(touched, context)))
+            there = placed(candidate, (*facts.values(), *_pending(touched, context)))
+            # A message makes one statement about a subject: of two that change one fact, the other stands alone.
+            rivals = (claim.said.id for claim in touched.get(there.about, ()))
+            candidate = candidate if there.about != candidate.about and candidate.said.id in rivals else there
         if candidate.about:
             touched[_about(candidate, facts.values(), similarity)].append(candidate)
         else:

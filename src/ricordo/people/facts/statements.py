@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Literal
 
-from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import guess_language
 from ricordo.people.facts.claims import (
@@ -24,8 +24,9 @@ from ricordo.people.facts.claims import (
     refusal_reason,
 )
 from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, supposes
-from ricordo.people.facts.judge import Judged, describe, judge, segments
+from ricordo.people.facts.judge import Judged, describe, is_available, judge, segments
 from ricordo.people.facts.patterns import claims_in_message, read_clause
+from ricordo.recall.evidence import stems, tokens
 from ricordo.records.people import FactKind
 
 _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
@@ -33,6 +34,11 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 # that supposes or reports; and of a message in which the user does not speak of themselves. How much less sure of a
 # sentence that states a wish for all later answers.
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
+_IN_PASSING = -0.6  # of a word about oneself before a sentence in the first person
+_ONLY_WISH = 0.5  # of a wish that does not say that it is for all later answers
+_PLAYED_BEFORE = 0.4  # of a message after one that works on a text or plays a part
+_SURE_FRAGMENT = 1.5  # least margin of a fragment that is told by itself
+_POSSIBLE = -0.8  # least margin of a clause that a model takes for a statement
 _LEAD = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)+")
 _SELF = AnyLanguage(r"\b(?:<facts.self_words>)\b")
 _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.remember>)\s*")
@@ -41,6 +47,9 @@ _OF_MEMORY = AnyLanguage(r"\s*(?:<facts.remembered_things>)\b")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
+_SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
+_APPOSITION = AnyLanguage(r"\W*(?:<facts.appositions>)\s")
+_SELF_AFTER = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _JOINED = re.compile(r"\s*,?\s*")
 _SENTENCE_MARKS = tuple(".!?…;\n")
 _SHORT = 3  # words of a segment that is told together with its neighbour
@@ -121,6 +130,8 @@ def judged_claims(
         ):
             continue
         claim = _claim(clause, flat, said, language, zone)
+        if claim and clause.margin < _SURE_FRAGMENT and _is_fragment(claim.quote):
+            continue
         if claim and not refusal_reason(claim):
             found.setdefault(claim.text, claim)
     return tuple(found.values())
@@ -129,34 +140,68 @@ def judged_claims(
 def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     """The judged clauses of a message that pass the guards; short neighbours of one kind are joined."""
     flat = stated_text(text)
-    needed = _PLAYED if is_not_oneself(text) else 0.0
-    if not _SELF.search(flat):
-        needed += _IMPERSONAL
+    needed = _needed(text, before)
     found: list[Judged] = []
     for clause in judge(text, before):
         words = flat[clause.start : clause.end]
         if len(words) < clause.end - clause.start or _MASK in words:
             continue
         standing = _STANDING_WISH.match(words) is not None
-        if clause.margin < needed + (_STANDING if standing else _SUPPOSED if supposes(words) else 0.0):
+        weighed = _STANDING if standing else _SUPPOSED if supposes(words) else 0.0
+        if _APPOSITION.match(words) and _SELF_AFTER.match(flat[clause.end :]):
+            weighed += _IN_PASSING
+        if clause.margin < needed + weighed:
             continue
         if standing:
             clause = replace(clause, label="instruction")
+        elif clause.label == "instruction" and _SELF_FIRST.match(words):
+            clause = replace(clause, label="fact")
+        elif clause.label == "instruction" and clause.margin < needed + _ONLY_WISH:
+            continue
         last = found[-1] if found else None
         if last and _belongs_to(last, clause, flat):
-            found[-1] = Judged(last.start, clause.end, last.label, last.attribute, max(last.margin, clause.margin))
+            found[-1] = replace(last, end=clause.end, margin=max(last.margin, clause.margin))
         else:
             found.append(clause)
     return tuple(found)
 
 
+def _needed(text: str, before: str | None = None) -> float:
+    """The least margin of a clause, by the message that it stands in."""
+    needed = _PLAYED if is_not_oneself(text) else 0.0
+    if not _SELF.search(stated_text(text)):
+        needed += _IMPERSONAL
+    return needed + (_PLAYED_BEFORE if before and is_not_oneself(before) else 0.0)
+
+
 def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
-    """Whether a clause is told together with the one before it: one of them is short, or it says since when."""
-    if not _JOINED.fullmatch(flat[last.end : clause.start]) or clause.end - last.start > MAX_CLAIM_LENGTH - 2:
+    """Whether a clause is told together with the one before it: it says since when, leans on it, or one is short."""
+    gap = flat[last.end : clause.start]
+    if not _JOINED.fullmatch(gap) or clause.end - last.start > MAX_CLAIM_LENGTH - 2:
         return False
     words = flat[clause.start : clause.end]
-    shortest = min(len(flat[last.start : last.end].split()), len(words.split()))
-    return (last.label == clause.label and shortest <= _SHORT) or _SINCE.match(words) is not None
+    lead = _LEAD.match(words)
+    bare = words[lead.end() :] if lead else words
+    shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
+    first = next(iter(tokens(bare)), "")
+    leans = first in all_words("facts.leaning") or (first.isdigit() and shortest <= _SHORT)
+    return leans or shortest <= (_SHORT if last.label == clause.label else 1) or _SINCE.match(words) is not None
+
+
+def _is_fragment(words: str) -> bool:
+    """Whether a clause that stands alone says too little: one word in small letters, or only words of no meaning."""
+    said = tokens(words)
+    return (len(said) < 2 and words[:1].islower()) or not any(stems(word, code) for word in said for code in codes())
+
+
+def could_be_stated(text: str, quote: str) -> bool:
+    """Whether the judge holds it possible that a quote of a message states something; the gate of a model's claims."""
+    start = text.find(quote)
+    needed = _POSSIBLE + _needed(text)
+    return not is_available() or any(
+        clause.margin >= needed and clause.start < start + len(quote) and start < clause.end
+        for clause in judge(text, None)
+    )
 
 
 def remembered_claims(said: UserMessage, known: Sequence[Claim] = (), zone: tzinfo = UTC) -> tuple[Claim, ...]:
@@ -186,7 +231,7 @@ def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
     flat = stated_text(said.text)
     if is_not_oneself(said.text):
         return ()
-    judged = [each for each in judge(said.text) if each.label == "forget" and each.margin >= 0]
+    judged = [each for each in judge(said.text, None) if each.label == "forget" and each.margin >= 0]
     found = []
     for start, end, _ in _sentences(flat):
         lead = _FORGET.match(flat[start:end])
@@ -226,7 +271,7 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     if sum(c.isalnum() for c in quote) < 3:
         return None
     if clause.label in ("fact", "remember", "change") and (read := read_clause(quote, said, zone)):
-        return replace(read, made_by=JUDGE, replaces=clause.label == "change")
+        return replace(read, made_by=JUDGE, replaces=clause.label == "change", change=clause.change)
     opening, closing = language_by_code(language).summaries.user_quoted
     told = None if clause.label == "instruction" else retold(quote, language, "third")
     family = "instruction" if clause.label == "instruction" else "said"
@@ -241,4 +286,5 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
         confidence=round(1 - 0.5 ** (1 + max(0.0, clause.margin)), 3),
         made_by=JUDGE,
         replaces=clause.label in ("change", "end"),
+        change=clause.change,
     )

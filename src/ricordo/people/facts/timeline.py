@@ -1,7 +1,8 @@
 """The timeline of one subject: statements go in, runs of equal statements and their facts come out.
 
-Runs never overlap: each is valid from its first statement to the first statement of the next run. A run with statements
-of a stored fact keeps that fact. If the statements of a fact fall into two runs, the second becomes a new fact.
+Runs never overlap: each is valid from its first statement to the first statement of the next run. A run that replaces
+another is valid from the time that it names ("since March"), if that lies between the two. A run with statements of a
+stored fact keeps that fact. If the statements of a fact fall into two runs, the second becomes a new fact.
 """
 
 from collections import Counter
@@ -11,6 +12,7 @@ from datetime import datetime
 from itertools import pairwise
 from uuid import UUID, uuid5
 
+from ricordo.languages.dates import periods
 from ricordo.people.facts.claims import Claim, MessageTime, claim_digest, core_terms
 from ricordo.records.people import Fact, FactKind, Source, Trust
 
@@ -123,7 +125,10 @@ def _one_fact(run: StatementRun, statement: Statement) -> bool:
 def facts_from_runs(found: TimelineRuns, new: Callable[[StatementRun], Fact]) -> list[tuple[Fact, tuple[Trust, ...]]]:
     """The fact of each run, with the trust levels of its new statements."""
     taken: set[str] = set()
-    facts = [_fact_of(run, new, taken) for run in found.runs]
+    facts: list[Fact] = []
+    for run in found.runs:
+        fact = _fact_of(run, new, taken)
+        facts.append(replace(fact, valid_from=_start(run, facts[-1].valid_from)) if facts else fact)
     ended = [
         replace(fact, valid_to=following.valid_from, superseded_by=following.id) for fact, following in pairwise(facts)
     ]
@@ -135,6 +140,19 @@ def facts_from_runs(found: TimelineRuns, new: Callable[[StatementRun], Fact]) ->
         tuple(m.candidate.said.origin for m in run.statements if m.candidate) for run in (*found.runs, *irrelevant)
     ]
     return list(zip(ended, origins, strict=True))
+
+
+def _start(run: StatementRun, previous: datetime) -> datetime:
+    """When a run that replaces another begins: at the time that its first statement names, or when that was said."""
+    first = run.statements[0]
+    named = named_start(first.source.quote, run.start) if first.source else None
+    return named if named and previous < named else run.start
+
+
+def named_start(quote: str, said: datetime) -> datetime | None:
+    """The past time from which a statement says that it holds: "since March", "last week"; None if it names none."""
+    named = periods(quote, said)
+    return named[0].start if len(named) == 1 and named[0].start < said else None
 
 
 def _fact_of(run: StatementRun, new: Callable[[StatementRun], Fact], taken: set[str]) -> Fact:
@@ -209,11 +227,12 @@ def _in_supersession_order(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _statements_of(fact: Fact, said_at: TimeLookup) -> list[Statement]:
-    """One statement per source of a fact; the first source was said when the fact began."""
+    """One statement per source of a fact; the first was said when the fact began, unless it names an earlier time."""
     if not fact.sources:
         return [Statement(MessageTime(fact.valid_from), "", fact, None)]
-    found = [said_at(source.message_id) for source in fact.sources[1:]]
-    moments = [fact.valid_from, *(when.moment if when else fact.valid_from for when in found)]
+    first = said_at(fact.sources[0].message_id) if named_start(fact.sources[0].quote, fact.recorded_at) else None
+    found = [first, *(said_at(source.message_id) for source in fact.sources[1:])]
+    moments = [when.moment if when else fact.valid_from for when in found]
     return [
         Statement(MessageTime(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
         for moment, source in zip(moments, fact.sources, strict=True)

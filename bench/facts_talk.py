@@ -1,0 +1,209 @@
+"""How well facts are read from everyday talk: labelled talk and cases in, figures per language out.
+
+The untouched third of the labelled talk is what the weights were never trained on; it is judged clause by clause. Cases
+(messages with the words that a fact must hold) go through the public interface. With other weights than the stored
+ones, such as weights that were trained without the cases, the same figures say how well unseen talk is read.
+"""
+
+import json
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import ricordo
+from ricordo.people.facts import judge as judging
+from ricordo.people.facts.claims import UserMessage
+from ricordo.people.facts.statements import message_claims
+
+# Attributes that the labelled talk names, in the groups that the judge tells apart.
+GROUPS = {
+    "name": "name nickname", "age": "age birthday", "home": "home", "origin": "origin nationality",
+    "work": "work employer", "study": "education course", "partner": "partner", "family": "family children",
+    "pet": "pet", "health": "health condition medication allergy", "diet": "diet",
+    "taste": "like dislike hobby sport instrument", "habit": "habit", "thing": "possession vehicle device",
+    "skill": "skill language difficulty", "goal": "goal", "event": "appointment exam trip event",
+    "manner": "style format address_form",
+}  # fmt: skip
+GROUP_OF = {name: group for group, names in GROUPS.items() for name in names.split()}
+_OVERLAP = 0.3  # least share of a judged clause that lies in a labelled one
+
+
+@dataclass(frozen=True, slots=True)
+class ThirdFigures:
+    """The untouched third of one language: shares of clauses found, of rows without a statement left alone, and so on.
+
+    `through` counts what the whole reading claims, with patterns and guards. A group counts where one is told.
+    """
+
+    lang: str
+    rows: int
+    found: float
+    left_alone: float
+    label_right: float
+    group_told: float
+    group_right: float
+    found_through: float
+    left_alone_through: float
+
+
+@dataclass(frozen=True, slots=True)
+class TalkCaseFigures:
+    """The cases of one language, read through the public interface: counts as (reached, all)."""
+
+    lang: str
+    found: tuple[int, int]
+    wrong: int
+    told: int
+    kinds: Mapping[str, tuple[int, int]]
+
+
+def untouched(row: Mapping[str, Any]) -> bool:
+    """Whether a row is of the third that is only measured with."""
+    return zlib.crc32(row["id"].encode()) % 3 == 0
+
+
+def talk_rows(folder: Path) -> list[dict[str, Any]]:
+    """All rows of labelled talk in a folder."""
+    files = sorted(folder.glob("talk_*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@contextmanager
+def weights(file: Path | None) -> Iterator[None]:
+    """Judge with the weights of another file."""
+    if file is None:
+        yield
+        return
+    module: dict[str, Any] = vars(judging)
+    before = module["files"]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "judge.npz").write_bytes(file.read_bytes())
+        module["files"] = lambda _: Path(folder)
+        judging._model.cache_clear()
+        try:
+            yield
+        finally:
+            module["files"] = before
+            judging._model.cache_clear()
+
+
+def third_figures(rows: Sequence[Mapping[str, Any]], lang: str) -> ThirdFigures:
+    """The figures on the rows of one language."""
+    wanted = found = labelled = told = grouped = quiet = silent = through = silent_through = counted = 0
+    for row in (each for each in rows if each["lang"] == lang):
+        counted += 1
+        claimed = claimed_through = 0
+        before: str | None = None
+        for number, text in enumerate(row["messages"]):
+            judged = [each for each in judging.judge(text, before) if each.margin >= 0]
+            said = UserMessage(f"{row['id']}-{number}:query", row["id"], text, datetime(2026, 11, 16, tzinfo=UTC))
+            earlier = UserMessage("before:query", row["id"], before, said.created_at) if before else None
+            quotes = [
+                (at, at + len(each.quote))
+                for each in message_claims(said, earlier)
+                if (at := text.find(each.quote)) >= 0
+            ]
+            claimed, claimed_through = claimed + len(judged), claimed_through + len(quotes)
+            begin = 0
+            for clause in row["clauses"]:
+                at = text.find(clause["text"], begin) if clause["m"] == number else -1
+                if at < 0:
+                    continue
+                begin = at + len(clause["text"])
+                if clause["label"] in ("none", "forget"):
+                    continue
+                over = [
+                    each
+                    for each in judged
+                    if min(each.end, begin) - max(each.start, at) > _OVERLAP * (each.end - each.start)
+                ]
+                wanted += 1
+                through += any(min(end, begin) - max(start, at) > _OVERLAP * (end - start) for start, end in quotes)
+                if over:
+                    found += 1
+                    labelled += any(each.label == clause["label"] for each in over)
+                    named = {each.attribute for each in over} - {judging.OTHER}
+                    told += bool(named)
+                    grouped += GROUP_OF.get(clause["attribute"], judging.OTHER) in named
+            before = text
+        if all(clause["label"] == "none" for clause in row["clauses"]):
+            quiet += 1
+            silent += not claimed
+            silent_through += not claimed_through
+    return ThirdFigures(
+        lang,
+        counted,
+        found / max(1, wanted),
+        silent / max(1, quiet),
+        labelled / max(1, found),
+        told / max(1, found),
+        grouped / max(1, told),
+        through / max(1, wanted),
+        silent_through / max(1, quiet),
+    )
+
+
+def _span(text: str, quote: str) -> tuple[int, int]:
+    at = text.find(quote)
+    return at, at + len(quote)
+
+
+def _overlaps(claimed: tuple[int, int], wanted: tuple[int, int]) -> bool:
+    """Whether enough of what is claimed lies in what is wanted."""
+    shared = min(claimed[1], wanted[1]) - max(claimed[0], wanted[0])
+    return shared > _OVERLAP * (claimed[1] - claimed[0])
+
+
+def case_figures(file: Path) -> TalkCaseFigures:
+    """The figures on a file of cases, each case a user of one memory, its messages 20 hours apart."""
+    cases = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    start = datetime.now(UTC) - timedelta(days=9)
+    kinds: dict[str, tuple[int, int]] = {}
+    found = wanted = wrong = told = 0
+    with tempfile.TemporaryDirectory() as folder, ricordo.open(str(Path(folder) / "m.db"), embedder="light") as memory:
+        for case in cases:
+            session = memory.session(user_id=case["id"])
+            for number, text in enumerate(case["messages"]):
+                session.add_turn(text, "Ok.", created_at=start + timedelta(hours=20 * number))
+        memory.settle(900)
+        for case in cases:
+            known = [fact.text.casefold() for fact in memory.facts(case["id"])]
+            want = case.get("want", [])
+            hits = sum(any(word.casefold() in text for text in known for word in group) for group in want)
+            bad = sum(any(word.casefold() in text for word in case.get("never") or ()) for text in known)
+            bad += len(known) if case.get("none") else 0
+            met = hits == len(want) and not bad
+            good, all_of = kinds.get(case["kind"], (0, 0))
+            kinds[case["kind"]] = (good + met, all_of + 1)
+            found, wanted, wrong, told = (
+                found + hits,
+                wanted + len(want),
+                wrong + bad,
+                told + len(known),
+            )
+    return TalkCaseFigures(cases[0]["lang"] if cases else "", (found, wanted), wrong, told, kinds)
+
+
+def milliseconds_of_talk(words: int = 200) -> tuple[float, float]:
+    """The time of a clause beyond the embedder, and of a message of some words; the best of five."""
+    text = (
+        "im a night nurse in leeds, two kids, and the boiler is dead again. what do i do before the plumber comes? "
+        * 20
+    )
+    text = " ".join(text.split()[:words])
+    clauses = max(1, len(judging.segments(text)))
+    best = min(_timed(text, number) for number in range(5))
+    return best / clauses, best
+
+
+def _timed(text: str, number: int) -> float:
+    said = UserMessage(f"t{number}:query", "times", text + " " * number, datetime(2026, 11, 16, tzinfo=UTC))
+    begun = time.process_time()  # other processes of the machine are not what is measured
+    message_claims(said)
+    return (time.process_time() - begun) * 1000
