@@ -123,6 +123,24 @@ def a_library() -> tuple[Library, Memory]:
     return Library(memory, memory.store.documents), memory
 
 
+def test_a_session_reads_its_own_documents_alone() -> None:
+    """The documents that a session was made with are the only ones it is answered from, however others fit better."""
+    library, memory = a_library()
+    for number in range(40):
+        library.add(ANNA, f"Fugue {number}", f"A fugue is a piece in several voices, number {number}.")
+    document, _ = library.add(ANNA, "Voices", "In this course a fugue begins with one voice alone.")
+    session = memory.session("s", user_id="anna")
+    session.create(document_ids=[document.id])
+    chat = Chat(memory, answerer=Echo(), passages=library)
+    limited = chat.ask(asked(session_id="s"))
+    assert {each.document_id for each in limited.data} == {document.id}
+    other = library.documents(ANNA)[0][0].id
+    named = chat.ask(asked(session_id="s", document_ids=[other]))
+    assert {each.document_id for each in named.data} == {other}
+    memory.session("free", user_id="anna").create()
+    assert len({each.document_id for each in chat.ask(asked(session_id="free")).data}) > 1
+
+
 def test_a_user_reads_their_own_documents_and_the_library() -> None:
     """Passages of others are never found; those of the library are found by all; the same content is kept once."""
     library, memory = a_library()
