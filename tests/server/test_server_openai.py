@@ -13,6 +13,8 @@ from server_samples import SPOKEN, a_key, for_chat_alone, live, service
 
 from ricordo.engine import Completion
 from ricordo.engine.core import choose_llm
+from ricordo.engine.http import RequestPolicy
+from ricordo.engine.remote_llm import Endpoint, RemoteLLM
 from ricordo.errors import LLMError
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
@@ -339,6 +341,42 @@ def test_a_model_that_fails_is_an_error_of_openai_and_is_asked_again() -> None:
         assert turns(store)[0].is_open
         answer = client.chat.completions.create(model="any", messages=ASKED, user="anna")
     assert answer.choices[0].message.content == "Leaves."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("status", "raised"),
+    [
+        (401, openai.AuthenticationError),
+        (429, openai.RateLimitError),
+        (500, openai.InternalServerError),
+        (503, openai.InternalServerError),
+    ],
+)
+def test_an_upstreams_status_reaches_the_client(status: int, raised: type[openai.APIStatusError], stream: bool) -> None:
+    """The client gets its own exception for what the model's server said, streamed or not, and asks again."""
+
+    def play(handler: Handler) -> None:
+        if len(upstream.asked) == 1:
+            handler.reply(status, b'{"error": {"message": "no", "type": "t", "code": "c"}}')
+            return
+        handler.begin()
+        handler.event({"choices": [{"index": 0, "delta": {"content": "Leaves."}}]})
+        handler.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        handler.event("[DONE]")
+
+    store = MemoryStore()
+    with playing(play) as upstream:
+        llm = RemoteLLM(Endpoint(upstream.url, "small", policy=RequestPolicy(attempts=1)))
+        with talking(llm, store) as client:
+            talk: Any = {"model": "any", "messages": ASKED, "user": "anna", "stream": stream}
+            with pytest.raises(raised) as failed:
+                list(client.chat.completions.create(**talk))
+            assert failed.value.status_code == status
+            (turn,) = turns(store)
+            assert (turn.is_open, turn.failure["status"]) == (True, status)
+            assert say(client, ("user", ASKED[0]["content"])) == "Leaves."
+    assert [turn.response for turn in turns(store)] == ["Leaves."]
 
 
 def test_pictures_and_parts_are_taken_by_their_words() -> None:

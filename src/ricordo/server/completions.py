@@ -187,7 +187,7 @@ class Completions:
     def _begin(self, session: Session, found: TurnPlace, pairs: Sequence[Pair]) -> None:
         """Create the session if there is none, with the turns that the client's history has before the question."""
         session.create(metadata={"branch_of": found.branch_of} if found.branch_of else {})
-        dates = {(turn.query.strip(), (turn.response or "").strip()): turn.created_at for turn in found.earlier}
+        dates = {_pair(turn): turn.created_at for turn in found.earlier}
         for pair in pairs[-TURNS_COPIED:]:
             if all(pair):
                 session.add_turn(*pair, created_at=dates.get(pair))
@@ -338,31 +338,39 @@ class TurnFinder:
         return branch or TurnPlace()
 
     def _in_session(self, info: SessionInfo) -> TurnPlace | None:
-        """The place in a session; None if its turns are not the history."""
-        length = len(self._pairs)
+        """The place in a session; None if it is not the named one and its turns are not the history."""
+        length, elsewhere = len(self._pairs), TurnPlace(info.id) if self._named is not None else None
         if self._named is None and (info.turn_count < length or (length < 2 and info.turn_count > length + 2)):
             return None
+        recent = self._store.turns.page(self._owner, info.id, last=3)
+        again = recent[-1] if recent and self._is_asked_again(recent[-1]) else None
+        if self._named is not None and again:
+            return TurnPlace(info.id, again)
+        if length and self._pairs[-1] not in map(_pair, recent):
+            return elsewhere
         turns = self._store.turns.page(self._owner, info.id, last=length + 2)
-        newest = turns[-1] if turns else None
         answered = [turn for turn in turns if turn.answer is not None]
-        # A short history must be the whole session; of a longer one the client may have cut the beginning.
-        whole = info.turn_count - len(turns) + len(answered)
-        said = [(turn.query.strip(), (turn.response or "").strip()) for turn in answered]
-        again = newest is not None and newest.is_open and newest.query == self._sent.question
-        if self._is_end(said, whole):
-            if again and newest is not None and (newest.failure or self._continues(newest)):
-                return TurnPlace(info.id, newest)
-            if length or self._named is not None:
-                return TurnPlace(info.id)
+        said, whole = list(map(_pair, answered)), info.turn_count - len(turns) + len(answered)
+        if self._is_end(said, whole) and (again or length):
+            return TurnPlace(info.id, again)
         if length and said and self._is_end(said[:-1], whole - 1):
             if answered[-1].query == self._sent.question:
                 return TurnPlace(info.id, replaces=answered[-1])
             if self._named is None:
                 return TurnPlace(branch_of=info.id, earlier=answered[:-1])
-        return TurnPlace(info.id) if self._named is not None else None
+        return elsewhere
+
+    def _is_asked_again(self, turn: Turn) -> bool:
+        """Whether this open turn is asked again: it failed, or the client sends the results of its tools."""
+        if not turn.is_open or turn.query != self._sent.question:
+            return False
+        return turn.failure is not None or self._continues(turn)
 
     def _is_end(self, said: Sequence[Pair], whole: int) -> bool:
-        """Whether the turns of a session end with the history."""
+        """Whether the turns of a session end with the history.
+
+        A short history must be the `whole` of an unnamed session; of a longer one the client may have cut a part.
+        """
         length = len(self._pairs)
         if self._named is None and length < 2 and whole != length:
             return False
@@ -373,6 +381,10 @@ class TurnFinder:
         calls = _call_ids(step.tool_calls for step in turn.steps)
         results = {step.get("tool_call_id") for step in self._sent.steps if step.get("role") == "tool"}
         return bool(calls) and bool(results) and results <= calls
+
+
+def _pair(turn: Turn) -> Pair:
+    return turn.query.strip(), (turn.response or "").strip()
 
 
 def _call_ids(calls: Any) -> set[Any]:

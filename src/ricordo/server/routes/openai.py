@@ -21,7 +21,7 @@ from ricordo.server.completions import CompletionRequest, Completions, PreparedC
 from ricordo.server.idempotency import id_for
 from ricordo.server.problems import body_response, openai_error
 from ricordo.server.service import RequestUser, UserDep, count_answer, utf8_header
-from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream
+from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream, StreamEvent
 from ricordo.server.tenant_schemas import CompletionOut, ModelsOut
 
 router = APIRouter(prefix="/v1", tags=["openai"])
@@ -90,6 +90,8 @@ async def complete(
     headers = {"X-Ricordo-Session": _header(prepared.session_id)}
     head = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time()), "model": prepared.model}
     if body.stream:
+        if (first := await _first(answer)) and first.name == "error":  # before any word: the status can tell it
+            return body_response(first.data | {"instance": "/v1/chat/completions"})
         usage = bool((body.stream_options or {}).get("include_usage"))
         return StreamingResponse(_chunks(head, answer, usage), media_type=SSE_MEDIA_TYPE, headers=SSE_HEADERS | headers)
     last = await answer.last()
@@ -110,6 +112,13 @@ def _begin(user: RequestUser, completions: Completions, prepared: PreparedComple
             yield event
 
     return user.service.answers.begin(user.owner, name, work)
+
+
+async def _first(answer: AnswerStream) -> StreamEvent | None:
+    """The first event of an answer, once it is there."""
+    async for event in answer.follow():
+        return event
+    return None
 
 
 def _completion(head: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:
