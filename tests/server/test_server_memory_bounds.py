@@ -104,7 +104,7 @@ def test_names_are_forgotten(visits: list[tuple[int, float]]) -> None:
     """Only so many names are kept in mind, and none that did not come within the minute."""
     moment = 0.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(middleware, "MAX_KEYS", 7)
+        patch.setattr(middleware, "MAX_CLIENTS", 7)
         counted = RateLimiter(5, lambda: moment)
         latest: dict[int, float] = {}
         for name, pause in visits:
