@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from threading import Event, Thread
@@ -359,7 +359,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     reports = run(options.seconds, options.seed, [part for part in options.parts if part in PARTS])
     if options.json:
-        print(json.dumps([asdict(report) for report in reports], indent=2))
+        print(json.dumps([vars(report) for report in reports], indent=2))
     else:
         table = Table("part", "strikes", "checked", "problems", title=f"seed {options.seed}")
         for report in reports:

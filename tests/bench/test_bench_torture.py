@@ -1,7 +1,16 @@
 """The short form of `scripts/torture`: kills, outages and damage for some seconds each, and no promise broken."""
 
+import json
+
 import pytest
-from bench.torture import PARTS, run
+from bench.torture import PARTS, main, run
+
+
+def test_reports_are_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """On request the reports are one JSON document, and the exit code says that nothing was broken."""
+    assert main(["--seconds", "0.5", "--seed", "1", "--parts", "damage", "--json"]) == 0
+    (report,) = json.loads(capsys.readouterr().out)
+    assert (report["part"], report["problems"]) == ("damage", [])
 
 
 @pytest.mark.slow
