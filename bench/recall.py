@@ -26,8 +26,9 @@ from ricordo.recall.embedders import Embedder, EmbedderError
 from ricordo.recall.embedders.selection import embedder_for
 from ricordo.recall.evidence import question_words, terms
 from ricordo.recall.index import OwnerIndex, Row
+from ricordo.recall.index_state import ends_with_question
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
-from ricordo.recall.ranking import RecallQuestion, rank_all
+from ricordo.recall.ranking import DEFAULT_WEIGHTS, EvidenceWeights, RecallQuestion, rank_all, weights_for
 
 CUTS = (5, 10, 20)
 BUDGETS = (500, 1_000, 2_000, 4_000)
@@ -105,7 +106,7 @@ def _systems(
         queries = {question.id: embedder.embed_query(question.text) for question in conversation.questions}
         yield f"{name} alone", _nearest(vectors, queries)
         index = _index(conversation, vectors_to_blobs(vectors), embedder.dimensions)
-        yield f"ricordo ({name})", _ranker(index, conversation, queries)
+        yield f"ricordo ({name})", _ranker(index, conversation, queries, weights_for(embedder.name))
 
 
 def _index(conversation: Conversation, blobs: Sequence[bytes] | None, dimensions: int = 1) -> OwnerIndex:
@@ -122,6 +123,7 @@ def _index(conversation: Conversation, blobs: Sequence[bytes] | None, dimensions
                 terms=terms(unit.text),
                 vector=blobs[number] if blobs else None,
                 speaker=unit.speaker,
+                asks=ends_with_question(unit.text),
             )
             for number, unit in enumerate(conversation.units)
         ),
@@ -129,11 +131,14 @@ def _index(conversation: Conversation, blobs: Sequence[bytes] | None, dimensions
 
 
 def _ranker(
-    index: OwnerIndex, conversation: Conversation, queries: dict[str, Vectors] | None
+    index: OwnerIndex,
+    conversation: Conversation,
+    queries: dict[str, Vectors] | None,
+    weights: EvidenceWeights = DEFAULT_WEIGHTS,
 ) -> Callable[[LabelledQuestion], Order]:
     def order_of(question: LabelledQuestion) -> Order:
         asked = RecallQuestion(question.text, conversation.now, queries[question.id] if queries else None)
-        return np.array([int(message) for message in rank_all(index, asked)], dtype=np.int64)
+        return np.array([int(message) for message in rank_all(index, asked, weights)], dtype=np.int64)
 
     return order_of
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ricordo.recall.evidence import indexed_text
+from ricordo.recall.index_state import indexed_text
 from ricordo.records.turns import ROLES
 
 _TIME_FORMATS = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d")

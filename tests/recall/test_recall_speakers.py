@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.recall.evidence import indexed_text, named_speakers, pointed_role, speaker_in
+from ricordo.recall.evidence import named_speakers, pointed_role
+from ricordo.recall.index_state import indexed_text, speaker_in
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=10), max_size=4))

@@ -84,20 +84,59 @@ def terms(text: str, language: str | None = None) -> Terms:
     return np.fromiter((hashed(each) for each in stems(text, language)), dtype=np.uint32)
 
 
+# Small Italian words that lose their vowel before another word: all'alba, quest'anno, dov'era.
+_ELIDED = re.compile(
+    r"\b(?:[cdlmnstv]|gl|un|all|dall|dell|nell|sull|coll|quest|quell|anch|quand|dov|com|cos|senz|nient|tutt|altr)"
+    r"['’](?=[^\W\d])"
+)
+# Spellings that differ between countries, as endings and as words; a spelling that no message has does no harm.
+_SPELLED = (("our", "or"), ("ise", "ize"), ("isation", "ization"), ("yse", "yze"), ("tre", "ter"), ("ence", "ense"))
+_SPELLED_WORDS = (
+    "mum mom, mums moms, mummy mommy, grey gray, tyre tire, pyjamas pajamas, cheque check, jewellery jewelry, "
+    "programme program, plough plow, aluminium aluminum, doughnut donut, moustache mustache, storey story, kerb curb"
+)
+_LETTERS = re.compile(r"(?:l?led|l?ling|l?ler)$")
+
+
+@cache
+def _same_words() -> dict[str, str]:
+    pairs = [pair.split() for pair in _SPELLED_WORDS.split(", ")]
+    return {one: other for pair in pairs for one, other in (pair, pair[::-1])}
+
+
+def spellings(word: str) -> set[str]:
+    """A folded English word as other countries spell it: favourite and favorite, organise and organize, mum and mom."""
+    found = {word, _same_words().get(word, word)}
+    for british, american in _SPELLED:
+        for one, other in ((british, american), (american, british)):
+            place = word.rfind(one)
+            if place > 1:
+                found.add(word[:place] + other + word[place + len(one) :])
+    if match := _LETTERS.search(word):
+        ending = match[0].lstrip("l")
+        found |= {word[: match.start()] + "l" * count + ending for count in (1, 2)}
+    return found
+
+
 def question_words(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Each distinct meaningful word of a question with the hashes that may stand for it in a message.
 
     A word is meaningless only if the question's own language says so; it is stemmed in every language, since
-    a message may be in another one. A question made of small words alone keeps them all.
+    a message may be in another one, and spelled in every way. A question made of small words alone keeps them all.
     """
     words = tokens(text)
     stop = language_by_code(guess_language_of(words)).vocabulary.stop_words
-    kept = [word for word in words if word not in stop] or words
+    kept = [word for word in tokens(_ELIDED.sub(" ", fold(text))) if word not in stop] or words
     found: dict[tuple[int, ...], str] = {}
     for word in kept:
-        variants = {hashed(stem(word, code)) for code in codes()}
-        found.setdefault(tuple(sorted(variants)), word)
+        found.setdefault(_variants(word), word)
     return tuple((word, variants) for variants, word in found.items())
+
+
+@lru_cache(maxsize=20_000)
+def _variants(word: str) -> tuple[int, ...]:
+    variants = {hashed(stem(word, code)) for code in codes()} | {hashed(stem(each, "en")) for each in spellings(word)}
+    return tuple(sorted(variants))
 
 
 def terms_to_blob(found: Terms) -> bytes:
@@ -110,15 +149,6 @@ def terms_from_blob(blob: bytes) -> Terms:
     return np.frombuffer(blob, dtype="<u4").astype(np.uint32)
 
 
-_PREFIX = re.compile(r"([A-ZÀ-Þ][\w.'’-]{0,24}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){0,2}):\s+\S")
-# Words before a colon that are not names.
-_NOT_NAMES_TEXT = (
-    "note nota warning attenzione example esempio question domanda answer risposta summary riassunto update "
-    "aggiornamento todo edit ps tip important importante error errore problem problema solution soluzione step "
-    "title titolo subject oggetto date data time ora total totale result risultato input output user assistant "
-    "system tool utente assistente sistema tutor studente human bot"
-)
-_NOT_NAMES = frozenset(_NOT_NAMES_TEXT.split())
 _ME = re.compile(r"\b(?:i|i'm|i've|i'd|my|me|mine|myself|io|mio|mia|miei|mie|mi|ho|avevo|ero)\b")
 _YOU = re.compile(
     r"\b(?:did|have|had|were) you\b|\byou (?:said|say|told|tell|recommend\w*|suggest\w*|advis\w*|explain\w*"
@@ -126,19 +156,6 @@ _YOU = re.compile(
     r"|\b(?:hai|avevi) (?:\w+ )?(?:detto|consigliato|suggerito|proposto|risposto|spiegato|raccomandato|scritto"
     r"|dato|indicato|citato)\b|\b(?:tuo|tuoi|tua|tue) (?:consigli\w*|suggeriment\w*|rispost\w*|spiegazion\w*)\b"
 )
-
-
-def speaker_in(text: str) -> str | None:
-    """The name that a message begins with, as in "Anna: ciao"; None when it begins otherwise."""
-    match = _PREFIX.match(text)
-    if match is None or fold(match[1]) in _NOT_NAMES:
-        return None
-    return match[1]
-
-
-def indexed_text(content: str, name: str | None) -> str:
-    """The text that is indexed and embedded: the content with the speaker's name before it, once."""
-    return f"{name}: {content}" if name and not content.startswith(f"{name}:") else content
 
 
 def named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str]:
@@ -161,7 +178,14 @@ def pointed_role(question: str) -> str | None:
 _REPETITION, _LENGTH = 1.2, 0.75
 _ELSEWHERE = 50  # messages added to the count for rarity: in a small index no word is rare or common yet
 _MOST_WORDS = 32  # of a longer question only the rarest words count
+_LEADING = 64  # messages among which the one with most of the question's words is looked for
+_MOST_OF_IT = 0.8  # share of the question from which on words know it
+_DOUBT = 1.5  # how steeply the certainty of words falls below that share
 _NEIGHBOUR_MEANING = 0.1
+_STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
+_MOST_SIMILAR = 8.0  # standard deviations; what is beyond counts no more
+_SUBSTANCE = 8  # content words from which on a message can hold an answer by itself
+_PAGE = 50  # content words from which on a message is long
 _LIKELY_WORDS = 0.5  # word evidence from which on the first-stage search keeps a message in any case
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
@@ -174,7 +198,8 @@ class WordEvidence:
 
     `said` has a line for each of `found`, the words that occur in the index, and a column for each row; the last column
     stands for a missing neighbour. `worths` are the weights of these words, `asked` is the weight of all words of the
-    question.
+    question. `certainty` says how much words know of this question: 1 if some message and its neighbours contain most
+    of it, near 0 if the best has only a common word of it.
     """
 
     share: Vectors
@@ -182,6 +207,7 @@ class WordEvidence:
     said: NDArray[np.bool_]
     worths: NDArray[np.float64]
     asked: float
+    certainty: float
 
     def coverage(self, rows: Sequence[int]) -> float:
         """The share of the question that some rows contain together, from 0 to 1; rare words count more."""
@@ -190,9 +216,7 @@ class WordEvidence:
 
     def said_by(self, index: OwnerIndex, rows: Sequence[int]) -> list[tuple[list[str], list[str]]]:
         """The words of the question in each of some messages, and those that only its neighbours contain."""
-        links = index.links
-        own = self.said[:, rows]
-        near = self.said[:, links.before[rows]] | self.said[:, links.two_before[rows]] | self.said[:, links.after[rows]]
+        own, near = self.said[:, rows], _said_around(index, self.said, rows)
         columns = zip(own.T.tolist(), (near & ~own).T.tolist(), strict=True)
         return [(list(compress(self.found, mine)), list(compress(self.found, theirs))) for mine, theirs in columns]
 
@@ -225,13 +249,34 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
     times *= gain.astype(np.float32)[:, np.newaxis]
     total = times.sum(axis=0)[:count]
     best = float(total.max(initial=0, where=allowed))
+    weight = float(worths.sum() + (holders == 0).sum() * _idf(count + _ELSEWHERE, np.zeros(1))[0])
+    contained = float((worths @ _said_around(index, said, _leading(total, allowed))).max(initial=0))
     return WordEvidence(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),
         said,
         worths,
-        float(worths.sum() + (holders == 0).sum() * _idf(count + _ELSEWHERE, np.zeros(1))[0]),
+        weight,
+        min(1.0, contained / weight / _MOST_OF_IT) ** _DOUBT if weight > 0 else 0.0,
     )
+
+
+def _leading(scores: Vectors, allowed: NDArray[np.bool_]) -> Rows:
+    """The rows with the highest scores, in no order."""
+    rows = np.flatnonzero(allowed & (scores > 0))
+    if len(rows) <= _LEADING:
+        return rows
+    found: Rows = rows[np.argpartition(-scores[rows], _LEADING)[:_LEADING]]
+    return found
+
+
+def _said_around(index: OwnerIndex, said: NDArray[np.bool_], rows: Rows | Sequence[int]) -> NDArray[np.bool_]:
+    """Which words each of some rows and its neighbours contain."""
+    links = index.links
+    found: NDArray[np.bool_] = (
+        said[:, rows] | said[:, links.before[rows]] | said[:, links.two_before[rows]] | said[:, links.after[rows]]
+    )
+    return found
 
 
 def _rarest(heard: Matches, holders: NDArray[np.int64]) -> tuple[Matches, NDArray[np.int64]]:
@@ -253,13 +298,21 @@ def _idf(count: int, holders: NDArray[np.int64] | NDArray[np.float64]) -> NDArra
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class MeaningEvidence:
+    """How similar each message is in meaning: `share` from well below the average (0) to the most similar (1).
+
+    `alone` is the similarity of the message without its neighbours, in standard deviations above the average.
+    """
+
+    share: Vectors
+    alone: Vectors
+
+
 def meaning_evidence(
     index: OwnerIndex, query: Vectors | None, words: Vectors, allowed: NDArray[np.bool_]
-) -> Vectors | None:
-    """How similar each message is in meaning, from well below the average (0) to the most similar (1).
-
-    A message that is not embedded yet gets its word evidence instead.
-    """
+) -> MeaningEvidence | None:
+    """The evidence by vectors; a message that is not embedded yet gets its word evidence instead."""
     if query is not None and len(query) != index.dimensions:
         raise ValueError(f"a question's vector has {len(query)} dimensions, the index {index.dimensions}")
     known = index.has_vector & allowed
@@ -272,11 +325,44 @@ def meaning_evidence(
     raw = (alone + index.links.around(rows, weight * alone)) / (1 + index.links.around(rows, weight))
     mean, spread = _typical(index, query, known, rows, alone)
     low, high = mean - 3 * spread, float(raw.max(initial=mean, where=allowed[rows]))
+    deviations = np.zeros(len(index), dtype=np.float32)
     if high - low < 1e-6:
-        return np.where(index.has_vector, np.float32(1), words)
+        return MeaningEvidence(np.where(index.has_vector, np.float32(1), words), deviations)
     meaning = np.where(index.has_vector, np.float32(0), words).astype(np.float32)
     meaning[rows] = ((raw - np.float32(low)) / np.float32(high - low)).clip(0, 1)
-    return meaning
+    deviations[rows] = (alone - np.float32(mean)) / np.float32(max(spread, 1e-6))
+    return MeaningEvidence(meaning, deviations)
+
+
+def substance_evidence(index: OwnerIndex, meaning: MeaningEvidence | None) -> Vectors:
+    """Whether a message can hold an answer by itself: it has enough words, or is strikingly similar in meaning."""
+    enough: Vectors = np.minimum(np.float32(1), index.lengths / np.float32(_SUBSTANCE))
+    if meaning is None:
+        return enough
+    found: Vectors = np.maximum(enough, meaning.alone / np.float32(_STRIKING)).clip(0, 1)
+    return found
+
+
+def answer_evidence(index: OwnerIndex, meaning: MeaningEvidence | None) -> Vectors | None:
+    """How similar the question before each message is to the question asked: the message answers it."""
+    if meaning is None:
+        return None
+    similar = np.append(meaning.alone.clip(0, _MOST_SIMILAR) * index.asks / np.float32(_MOST_SIMILAR), np.float32(0))
+    found: Vectors = similar[index.links.before[: len(index)]]
+    return found
+
+
+def length_evidence(index: OwnerIndex) -> Vectors:
+    """Against pages: they hold many words and little of each; 0 up to fifty content words, 1 from five hundred."""
+    found: Vectors = np.log10(np.maximum(index.lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)
+    return found
+
+
+def assistant_evidence(index: OwnerIndex, question: str) -> Vectors | None:
+    """Against what the assistant said, unless the question asks for it: what people told is asked for more often."""
+    if len(index.roles.names) < 2 or pointed_role(question) == "assistant":
+        return None
+    return index.roles.among(["assistant"]).astype(np.float32)
 
 
 def _typical(

@@ -169,12 +169,13 @@ _LIKELIEST = 4_096
 _SAMPLE = 1_024
 # A message is ranked together with the two before it and the one after it.
 _NEAR = 20  # words from which on a neighbour's words count proportionally less
+_LONG_QUESTION = 15  # content words from which on a message that ends with a question also tells something
 _LENT = 0.8  # the most that a neighbour's word counts
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is indexed of one message. `position` orders the messages of a turn."""
+    """What is indexed of one message. `position` orders the messages of a turn; `asks` if it ends with a question."""
 
     message_id: str
     session_id: str
@@ -188,6 +189,7 @@ class Row:
     speaker: str | None = None
     topic_id: str | None = None
     tags: frozenset[str] = field(default_factory=frozenset)
+    asks: bool = False
 
 
 class OwnerIndex:
@@ -206,6 +208,7 @@ class OwnerIndex:
         self._newest: dict[int, int] = {}
         self._times = Column(np.float64)
         self._lengths = Column(np.float32)
+        self._asks = Column(np.bool_)
         self._before, self._after = array("i"), array("i")
         self._vectors, self._scales = Column(np.int8, dimensions), Column(np.float32)
         self._has_vector = Column(np.bool_)
@@ -232,6 +235,7 @@ class OwnerIndex:
             self.postings.add(first, (row.terms for row in fresh))
             self._times.extend([row.created_at.timestamp() for row in fresh])
             self._lengths.extend([float(len(row.terms)) for row in fresh])
+            self._asks.extend([row.asks and len(row.terms) < _LONG_QUESTION for row in fresh])
             self._has_vector.extend_blank(len(fresh))
             self._vectors.extend_blank(len(fresh))
             self._scales.extend_blank(len(fresh))
@@ -282,6 +286,11 @@ class OwnerIndex:
     def lengths(self) -> NDArray[np.float32]:
         """How many content words each message has."""
         return self._lengths.array
+
+    @property
+    def asks(self) -> NDArray[np.bool_]:
+        """Which messages only ask: short ones that end with a question."""
+        return self._asks.array
 
     @property
     def has_vector(self) -> NDArray[np.bool_]:

@@ -4,12 +4,14 @@ A store, session marks and traces go in; an index that holds every current turn 
 and the position is noted after each page, so that an interruption loses nothing.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
-from ricordo.recall.evidence import indexed_text, speaker_in, terms, terms_from_blob
+from ricordo.languages.text import fold
+from ricordo.recall.evidence import terms, terms_from_blob
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
 
@@ -19,6 +21,35 @@ if TYPE_CHECKING:
 
 _NONE: Mapping[str, bytes] = {}
 _NO_TOPICS: Mapping[str, str] = {}
+
+_PREFIX = re.compile(r"([A-ZÀ-Þ][\w.'’-]{0,24}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){0,2}):\s+\S")
+# Words before a colon that are not names.
+_NOT_NAMES_TEXT = (
+    "note nota warning attenzione example esempio question domanda answer risposta summary riassunto update "
+    "aggiornamento todo edit ps tip important importante error errore problem problema solution soluzione step "
+    "title titolo subject oggetto date data time ora total totale result risultato input output user assistant "
+    "system tool utente assistente sistema tutor studente human bot"
+)
+_NOT_NAMES = frozenset(_NOT_NAMES_TEXT.split())
+_LAST_SIGN = re.compile(r"[^\w?]+$")
+
+
+def speaker_in(text: str) -> str | None:
+    """The name that a message begins with, as in "Anna: ciao"; None when it begins otherwise."""
+    match = _PREFIX.match(text)
+    if match is None or fold(match[1]) in _NOT_NAMES:
+        return None
+    return match[1]
+
+
+def indexed_text(content: str, name: str | None) -> str:
+    """The text that is indexed and embedded: the content with the speaker's name before it, once."""
+    return f"{name}: {content}" if name and not content.startswith(f"{name}:") else content
+
+
+def ends_with_question(content: str) -> bool:
+    """Whether a message ends with a question mark, whatever signs and emoji follow it."""
+    return _LAST_SIGN.sub("", content[-40:]).endswith("?")
 
 
 def speaker_of(message: "Message") -> str | None:
@@ -54,6 +85,7 @@ def rows_of(
             speaker=speaker_of(message),
             topic_id=topics.get(message.id),
             tags=tags,
+            asks=ends_with_question(message.content),
         )
         for position, message in enumerate(turn.messages)
         if message.content.strip()

@@ -15,9 +15,14 @@ from numpy.typing import NDArray
 
 from ricordo.languages.dates import Period, periods
 from ricordo.recall.evidence import (
+    MeaningEvidence,
     WordEvidence,
+    answer_evidence,
+    assistant_evidence,
+    length_evidence,
     meaning_evidence,
     speaker_evidence,
+    substance_evidence,
     time_evidence,
     topic_evidence,
     word_evidence,
@@ -59,18 +64,27 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceWeights:
-    """The weight of each kind of evidence. Words and meaning decide; the others break near ties."""
+    """The weight of each kind of evidence. Words and meaning decide; the others break near ties.
+
+    Where words know little of a question, they give up to the share `yielding` of their weight to meaning. The last
+    three count against a message: it only asks, it is a page, the assistant said it.
+    """
 
     words: float = 0.4
     meaning: float = 0.6
+    yielding: float = 1.0
     time: float = 0.35
     speaker: float = 0.06
     topic: float = 0.05
-    substance: float = 0.15
+    substance: float = 0.1
+    answer: float = 0.3
+    asks: float = 0.1
+    length: float = 0.25
+    assistant: float = 0.08
 
     @property
     def total(self) -> float:
-        """The highest possible score."""
+        """The score that counts as 1; only the answer to a similar question may reach beyond it, and is cut."""
         return self.words + self.meaning + self.time + self.speaker + self.topic + self.substance
 
 
@@ -90,7 +104,13 @@ class RankedMessage:
 
 
 DEFAULT_WEIGHTS = EvidenceWeights()
-_SUBSTANCE = 8  # content words from which on a message can hold an answer by itself
+# An embedder that compares letters knows little that words do not.
+_LETTERS = EvidenceWeights(words=0.9, meaning=0.1, yielding=0.2)
+
+
+def weights_for(embedder: str) -> EvidenceWeights:
+    """The weights of evidence when messages are compared by an embedder of this name."""
+    return _LETTERS if embedder.startswith("light-") else DEFAULT_WEIGHTS
 
 
 def rank(
@@ -115,7 +135,7 @@ def rank(
         return [
             RankedMessage(
                 index.message_ids[row],
-                float(scores[row] / weights.total),
+                min(1.0, max(0.0, float(scores[row] / weights.total))),
                 evidence.reasons(index, row, *said),
                 evidence.words.coverage(index.same_turn(row)),
                 cosine,
@@ -147,21 +167,36 @@ class _Evidence:
     """The evidence for each message, one array per kind."""
 
     words: WordEvidence
-    meaning: "Vectors | None"
+    meaning: MeaningEvidence | None
     time: "Vectors | None"
     speaker: "Vectors | None"
     topic: "Vectors | None"
+    answer: "Vectors | None"
     substance: "Vectors"
+    asks: "Vectors"
+    length: "Vectors"
+    assistant: "Vectors | None"
     periods: tuple[Period, ...]
     found: NDArray[np.bool_]
 
     def weighed(self, weights: EvidenceWeights) -> "Vectors":
         if self.meaning is None:
-            total = (weights.words + weights.meaning) * self.words.share
+            given_up = 0.0
+            total = np.float32(weights.words + weights.meaning) * self.words.share
         else:
-            total = weights.words * self.words.share + weights.meaning * self.meaning
-        total = total + weights.substance * self.substance
-        for weight, kind in ((weights.time, self.time), (weights.speaker, self.speaker), (weights.topic, self.topic)):
+            given_up = weights.yielding * (1 - self.words.certainty)
+            total = np.float32(weights.words * (1 - given_up)) * self.words.share
+            total += np.float32(weights.meaning + weights.words * given_up) * self.meaning.share
+        for weight, kind in (
+            (weights.substance * (1 - given_up), self.substance),  # short messages live on borrowed words
+            (weights.time, self.time),
+            (weights.speaker, self.speaker),
+            (weights.topic, self.topic),
+            (weights.answer, self.answer),
+            (-weights.asks, self.asks),
+            (-weights.length, self.length),
+            (-weights.assistant, self.assistant),
+        ):
             if kind is not None:
                 total += np.float32(weight) * kind
         return total.astype(np.float32)
@@ -171,8 +206,10 @@ class _Evidence:
         found = [f"words: {', '.join(said)}"] if said else []
         if near:
             found.append(f"words nearby: {', '.join(near)}")
-        if self.meaning is not None and index.has_vector[row] and self.meaning[row] >= 0.5:
-            found.append(f"meaning: {self.meaning[row]:.2f}")
+        if self.meaning is not None and index.has_vector[row] and self.meaning.share[row] >= 0.5:
+            found.append(f"meaning: {self.meaning.share[row]:.2f}")
+            if not said:
+                found.append("asked in other words")
         if self.time is not None and self.time[row] >= 0.25:
             found.append(f"time: {', '.join(period.text for period in self.periods)}")
         if self.speaker is not None and self.speaker[row] > 0:
@@ -193,7 +230,11 @@ def _gather(index: "OwnerIndex", question: RecallQuestion, allowed: NDArray[np.b
         time=time_evidence(index, named),
         speaker=speaker_evidence(index, question.text),
         topic=topic_evidence(index, question.topics),
-        substance=np.minimum(np.float32(1), index.lengths / np.float32(_SUBSTANCE)),
+        answer=answer_evidence(index, meaning),
+        substance=substance_evidence(index, meaning),
+        asks=index.asks.astype(np.float32),
+        length=length_evidence(index),
+        assistant=assistant_evidence(index, question.text),
         periods=named,
         found=found,
     )
@@ -248,7 +289,7 @@ MIN_COVERAGE = 0.25  # of the question's words, a rare one counting more
 
 # Cosines that most relevant messages reach and hardly any other does.
 _COSINE_THRESHOLDS = {
-    "arctic-s-int8+use-multilingual-v3": 0.44,
+    "arctic-s-int8+use-multilingual-v3": 0.255,
     "arctic-s-int8": 0.64,
     "use-multilingual-v3": 0.3,
     "light-256": 0.3,

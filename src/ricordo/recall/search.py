@@ -17,7 +17,7 @@ from ricordo.errors import StoreError
 from ricordo.limits import readable
 from ricordo.recall.embedders import TimedEmbedder
 from ricordo.recall.indexes import QUERY_TIMEOUT, Indexes, indexes_of
-from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
+from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank, weights_for
 from ricordo.recall.ranking import RankedMessage as Ranked
 from ricordo.records.turns import Excerpt, Message, Owner, Remembered, SessionMark, Turn, turn_id_of
 
@@ -173,9 +173,10 @@ def ranked(
     if index.has_vector.any():
         vector, failure = _question_vector(indexes, owner, query, quick=quick)
     question = RecallQuestion(query, local_time(engine, engine.clock.now()), vector)
+    weights = weights_for(indexes.embedder.name)
     room = wanted.limit
     while True:
-        found = rank(index, question, filters=wanted.filters, limit=room)
+        found = rank(index, question, filters=wanted.filters, limit=room, weights=weights)
         promising = [each for each in found if accept(each)]
         hits, damaged = _read(engine, indexes, owner, wanted.filters, promising, enough)
         if enough or len(hits) >= wanted.limit or len(found) < room:
