@@ -877,7 +877,7 @@ FACTS = FactWords(
     ),
     clause_leads=(
         r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hello|hey|um|uh|oh|just so you know"
-        r"|remember that|please remember|note that"
+        r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact"
     ),
     remember=(
         r"(?:please |pls |plz |can you |could you |would you )*(?:remember(?! (?:when|how|the time|to|what|who|where|last|me))"

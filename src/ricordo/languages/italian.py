@@ -1003,7 +1003,7 @@ FACTS = FactWords(
     ),
     clause_leads=(
         r"e|ed|ma|però|quindi|perché|perchè|che|allora|comunque|insomma|cioè|beh|ciao|salve|buongiorno|buonasera|ok|senti"
-        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che"
+        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che|uff|uffa|boh|mah|ahah\w*|vabbè|in realtà|sai"
     ),
     self_words=(
         r"io|mio|mia|miei|mie|mi|me|noi|ci|nostro|nostra|nostri|nostre|sono|ho|siamo|abbiamo|ero|avevo|\w{2,}(?:o|iamo)"
@@ -1075,7 +1075,7 @@ FACTS = FactWords(
     since=r"da|dal|dall'|dallo|dalla|dai|dagli",
     appositions=r"da|come|essendo|in quanto|in qualità di",
     leaning=words(
-        """di del dello della dei degli delle a ad al allo alla ai agli alle in nel nello nella nei negli nelle con col su
+        """da dal dalla dai di del dello della dei degli delle a ad al allo alla ai agli alle in nel nello nella nei negli nelle con col su
         sul sulla sui per tra fra dopo prima durante senza verso circa oltre entro o oppure poi né tipo"""
     ),
     whole_goals=words("laurearsi diplomarsi dimagrire"),

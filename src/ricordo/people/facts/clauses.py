@@ -181,7 +181,12 @@ def retold(statement: str, language: str, person: Person) -> str | None:
     table = language_by_code(language).facts
     plain = " ".join(statement.replace("\u2019", "'").split()).strip(" ,.;:!?…-–—")
     pieces = [table.spelled_out.get(piece.lower(), piece) for piece in _PIECE.findall(plain)]
-    if not pieces or table.not_retold[person].search("".join(pieces)):
+    written = "".join(pieces)
+    if not pieces or table.not_retold["second"].search(written):
+        return None
+    if not table.second_verbs and not any(piece.lower() in table.second_person for piece in pieces):
+        return (written[:1].upper() + written[1:]) if person == "third" else written  # of others: nothing to turn
+    if table.not_retold[person].search(written):
         return None
     told = _third_opening(pieces, table)
     if told is None:

@@ -189,9 +189,9 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
 
 
 def _is_fragment(words: str) -> bool:
-    """Whether a clause that stands alone says too little: one word in small letters, or only words of no meaning."""
+    """Whether a clause that stands alone says too little: one word, or only words of no meaning."""
     said = tokens(words)
-    return (len(said) < 2 and words[:1].islower()) or not any(stems(word, code) for word in said for code in codes())
+    return len(said) < 2 or not any(stems(word, code) for word in said for code in codes())
 
 
 def could_be_stated(text: str, quote: str) -> bool:
@@ -260,13 +260,26 @@ def _sentences(flat: str) -> list[tuple[int, int, bool]]:
     return found
 
 
+def _trimmed(flat: str, start: int, end: int) -> int:
+    """The end of a clause without marks and without words that lean on what was cut off ("non so da")."""
+    goes_on = flat[end : end + 1].isspace() and flat[end + 1 : end + 2].isalpha()
+    leaning = all_words("facts.leaning") if goes_on else frozenset()
+    while end > start:
+        while end > start and flat[end - 1] in " \t,.;:!?…-–—":
+            end -= 1
+        last = flat.rfind(" ", start, end) + 1
+        if last <= start or flat[last:end].lower() not in leaning:
+            break
+        end = last
+    return end
+
+
 def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo) -> Claim | None:
     start, end = clause.start, clause.end
     lead = _LEAD.match(flat[start:end])
     if lead and clause.label != "instruction":
         start += lead.end()
-    while end > start and flat[end - 1] in " \t,.;:!?…-–—":
-        end -= 1
+    end = _trimmed(flat, start, end)
     quote = said.text[start:end]
     if sum(c.isalnum() for c in quote) < 3:
         return None
