@@ -1,4 +1,4 @@
-"""How well documents are found and read: the sample course, labelled questions, the retrieval and the reader.
+"""How well documents are found and read, and how fast memory answers: the sample course, or one user's many turns.
 
 A question is answered when the points say all that its label asks for; one that the course cannot answer is right when
 the reader says so. Questions set aside while the rules were written are counted separately: only they show how new
@@ -15,6 +15,9 @@ from dataclasses import asdict, dataclass
 from rich.console import Console
 from rich.table import Table
 
+import ricordo
+from bench import sample_turns
+from ricordo.chat import Chat, ChatRequest
 from ricordo.chat.material_reader import Answer, read
 from ricordo.cli.story import SampleQuestion, lessons, questions
 from ricordo.documents import Piece, PieceIndex, RetrievedPiece, as_chunk, chunk
@@ -146,13 +149,55 @@ def _mean(numbers: Sequence[float]) -> float:
     return round(statistics.fmean(numbers), 3) if numbers else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class MemorySpeed:
+    """How long answers from memory took in milliseconds: the whole chat, its CPU time, and its answer step alone."""
+
+    turns: int
+    answers: int
+    chat_p50_ms: float
+    chat_cpu_p50_ms: float
+    answer_p50_ms: float
+    answer_p95_ms: float
+
+
+def memory_speed(count: int, answers: int = 60) -> MemorySpeed:
+    """Ask a user's memory of `count` turns, with the light embedder, which takes well under a millisecond."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        session = memory.session(user_id="u")
+        for at, (question, answer) in enumerate(sample_turns.turns("speed", count)):
+            if at % 100 == 0:
+                session = memory.session(user_id="u")
+            session.add_turn(question, answer)
+        session.add_turn("My dentist appointment is on Thursday at 15:40", "Noted.")
+        memory.settle(600)
+        chat = Chat(memory)
+        whole: list[float] = []
+        busy: list[float] = []
+        step: list[float] = []
+        for at in range(answers):
+            asked = ("when is my dentist appointment?", "what did you say about the market?", "how old is my brother?")
+            started, worked = time.perf_counter(), time.thread_time()
+            response = chat.ask(ChatRequest(asked[at % len(asked)], "u"))
+            whole.append(1000 * (time.perf_counter() - started))
+            busy.append(1000 * (time.thread_time() - worked))
+            step.append(response.metadata["timings_ms"]["answer"])
+    slow = sorted(step)[int(0.95 * len(step))]
+    chat_p50, cpu_p50, step_p50 = (round(statistics.median(each), 1) for each in (whole, busy, step))
+    return MemorySpeed(count, answers, chat_p50, cpu_p50, step_p50, slow)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the figures, and on request every question that went wrong."""
     parser = argparse.ArgumentParser(prog="ricordo bench answers", description=__doc__)
     parser.add_argument("--embedder", help="also rank by meaning, with this embedder (auto, light, bilingual…)")
     parser.add_argument("--wrong", action="store_true", help="show the questions that went wrong, but for unseen ones")
+    parser.add_argument("--memory", type=int, metavar="TURNS", help="measure answers from one user's memory instead")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(argv)
+    if options.memory:
+        print(json.dumps(asdict(memory_speed(options.memory))))
+        return 0
     report, outcomes = run(choose(options.embedder).embedder if options.embedder else None)
     if options.json:
         print(json.dumps(asdict(report)))

@@ -132,3 +132,88 @@ def test_a_question_about_the_world_is_not_answered_with_something_said(
     answer = ask(memory, question)
     assert said in answer.message
     assert not answer.metadata.get("memory_sources")
+
+
+def told_before(memory: Memory, user: str, *sessions: list[tuple[str, str]]) -> None:
+    """Store past sessions of a user, the last one two days ago, and learn from them."""
+    now = datetime.now(UTC)
+    for at, turns in enumerate(sessions):
+        session = memory.session(user_id=user)
+        day = now - timedelta(days=2 + 7 * (len(sessions) - 1 - at))
+        for number, (question, answer) in enumerate(turns):
+            session.add_turn(question, answer, created_at=day + timedelta(minutes=number))
+        session.end()
+    assert memory.settle(60)
+
+
+def test_an_acknowledgement_names_what_was_learned(memory: Memory) -> None:
+    """A statement is acknowledged in the second person, with the way to correct it."""
+    told = ask(memory, "I moved to Ghent last week").message
+    assert told.startswith("Noted: you moved to Ghent last week.")
+    assert "Tell me if" in told
+    assert "ti chiami Anna" in ask(memory, "Mi chiamo Anna").message
+
+
+def test_the_wished_name_is_used(memory: Memory) -> None:
+    """A greeting is answered to the name that the user wants to be called by, before the one that is theirs."""
+    told_before(memory, "max", [("My name is Maximilian", "Hello."), ("From now on call me Max", "All right.")])
+    assert ask(memory, "hello", user="max").message.startswith("Hello, Max!")
+    told_before(memory, "carla", [("Mi chiamo Carla", "Ciao.")])
+    assert ask(memory, "ciao", user="carla").message.startswith("Ciao, Carla!")
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("when's my exam?", ["Scots law", "tax"]),
+        ("what does my brother do?", ["Callum", "Fergus"]),
+        ("what does my brother Fergus do?", []),
+        ("how many brothers do I have?", []),
+    ],
+)
+def test_several_things_that_fit_are_asked_back(memory: Memory, question: str, names: list[str]) -> None:
+    """Where one of several things is asked for, the answer asks which, with their names."""
+    told_before(
+        memory,
+        "ewan",
+        [
+            (
+                "I've got two brothers, Callum and Fergus. Callum's a roofer, Fergus does something with bonds.",
+                "A pair.",
+            ),
+            ("I've two exams as well: Scots law on the 2nd of May and tax on the 17th of May", "Study tax first."),
+        ],
+    )
+    told = ask(memory, question, user="ewan").message
+    assert told.startswith("Which one do you mean") == bool(names)
+    assert all(name in told.partition("\n")[0] for name in names)
+
+
+def test_what_was_superseded_is_told_as_past(memory: Memory) -> None:
+    """The newest home is the answer; the older one is told with the day until which it counted."""
+    told_before(memory, "ada", [("I live in Turin", "A fine city.")], [("I live in Ghent now", "Noted.")])
+    told = ask(memory, "where do I live?", user="ada").message
+    assert "Ghent" in told
+    assert "Turin" not in told
+    known = ask(memory, "what do you know about me?", user="ada").message
+    assert "Until 2 days ago" in known or "Until" in known.partition("Turin")[0].splitlines()[-1]
+
+
+def test_an_answered_question_is_quoted_with_its_answer(memory: Memory) -> None:
+    """Where the user asked the same before, the answer that was given is quoted, not the question."""
+    told_before(memory, "rita", [("How long do I boil the beetroot?", "Forty minutes, with the skin on.")])
+    assert "Forty minutes" in ask(memory, "how long do I have to boil the beetroot?", user="rita").message
+
+
+@pytest.mark.parametrize("question", ["how old is Obafemi?", "quanti anni ha Obafemi?"])
+def test_a_detail_that_was_not_told_is_refused(memory: Memory, question: str) -> None:
+    """The talk mentions the subject and not the detail: the answer says that it is nowhere."""
+    told_before(memory, "joan", [("Little Obafemi beat me at chess, fair and square", "Well played.")])
+    answer = ask(memory, question, user="joan")
+    assert answer.metadata["memory_sources"] == []
+
+
+def test_nothing_held_says_what_one_can_do(memory: Memory) -> None:
+    """Without documents and memory the answer says how to give it something."""
+    assert "add a document" in ask(memory, "when is my exam?", user="new").message
+    assert "Aggiungi un documento" in ask(memory, "quando ho l'esame?", user="nuovo").message

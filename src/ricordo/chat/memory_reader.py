@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.answerability import MemoryQuestion, ScoredMemory, is_heard, memory_question, score_memory
+from ricordo.chat.answerability import MUST_HOLD, MemoryQuestion, ScoredMemory, is_heard, memory_question, score_memory
 from ricordo.chat.question import DialogueAct, asks_for_answers, folded
 from ricordo.languages.dates import Period, periods, relative_day
 from ricordo.languages.registry import AnyLanguage, all_words, languages
@@ -49,7 +49,7 @@ _ASKED_FACTS = {
     for group in ("age", "home", "work", "study", "origin")
 }
 _BRIEF = AnyLanguage(r"\b(?:<dialogue.brief>)\b", flags=0)
-_SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?:\w+\s+)?(?P<noun>\w+)", flags=0)
+_SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?P<noun>\w+)(?:\s+(?P<next>\w+))?", flags=0)
 _ITEM_END = AnyLanguage(r"\s+(?:<dialogue.item_ends>)\b.*|\s*[(:].*", flags=re.DOTALL)
 _JOINED = AnyLanguage(r"\s*,\s*(?:(?:<dialogue.conjunctions>)\s+)?|\s+(?:<dialogue.conjunctions>)\s+", flags=0)
 _NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
@@ -140,13 +140,12 @@ class MemoryReader:
         earlier = _EARLIER.search(asked.text) is not None
         if not earlier and (known := self._fact(asked)):
             return known
-        offered = self._past.passages(question)
-        current = [each for each in offered if earlier or each.message_id not in self._past.outdated]
-        findings = score_memory(asked, current or offered)
-        found = findings.passages
+        findings = score_memory(asked, self._past.passages(question))
+        found = findings.passages if earlier else self._current(findings.passages)
         if not _about_the_past(question):  # then meaning alone is no evidence: one of its words must have been said
             found = tuple(each for each in found if each.coverage > 0)
-        if not found or not findings.is_answer:
+        missing = asked.wanted in MUST_HOLD and not any(each.answers for each in found[:_MOST_QUOTES])
+        if not found or missing or not findings.is_answer:
             return None
         certain = round(findings.answered, 3)
         if names := _alternatives(found[0].passage.text, asked):
@@ -156,8 +155,19 @@ class MemoryReader:
         near = [found[0], *(each for each in found[1:] if _is_near(each, found[0]))]
         most = 1 if self._is_brief else _MOST_LISTED if _LISTING.search(asked.text) else _MOST_QUOTES
         chosen = _with_answer(_newest(_distinct(near)[:most]), found, asked)
-        lines = [self._quote(each.passage, asked) for each in chosen]
+        lines = [self._quote(each.passage, asked, earlier=earlier) for each in chosen]
         return MemoryAnswer("\n".join(lines), certain, tuple(each.passage for each in chosen))
+
+    def _current(self, found: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
+        """Without a message that another one of them has replaced, if that one fits the question too."""
+        least = _LATER_FROM * max((each.probability for each in found), default=0.0)
+        fitting = {each.passage.message_id for each in found if each.coverage > 0 and each.probability >= least}
+        kept = [
+            each
+            for each in found
+            if not (known := self._past.outdated.get(each.passage.message_id)) or fitting.isdisjoint(known.replaced_by)
+        ]
+        return tuple(kept)
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
@@ -262,12 +272,12 @@ class MemoryReader:
     def _told_day(self, moment: datetime) -> str:
         return relative_day(moment, self._past.now, self._past.zone, self._code, dated=True)
 
-    def _quote(self, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
+    def _quote(self, passage: "MemoryPassage", asked: MemoryQuestion, *, earlier: bool = False) -> str:
         phrase = self._phrases.you_said if passage.role == "user" else self._phrases.i_said
-        if (ended := self._past.outdated.get(passage.message_id)) is not None:
-            said = self._filled(phrase, passage, asked)
-            return self._phrases.until.replace("{day}", self._told_day(ended)).replace("{quote}", said)
-        return self._filled(phrase, passage, asked)
+        said = self._filled(phrase, passage, asked)
+        if earlier and (ended := self._past.outdated.get(passage.message_id)) is not None:
+            return self._phrases.until.replace("{day}", self._told_day(ended.until)).replace("{quote}", said)
+        return said
 
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         quote = best_part(passage.text, asked)
@@ -326,10 +336,10 @@ def _alternatives(text: str, asked: MemoryQuestion) -> list[str]:
         plain = text.lower()
     said = set(asked.text.split())
     for found in _SEVERAL.finditer(plain):
-        noun = found["noun"]
-        if noun in said or not any(is_heard(term, noun) for term in asked.terms):
+        nouns = [word for word in (found["noun"], found["next"]) if word]
+        if not said.isdisjoint(nouns) or not any(is_heard(term, noun) for term in asked.terms for noun in nouns):
             continue
-        rest = text[found.end() :]
+        rest = text[found.end("noun") :]
         end = _CLAUSE_END.search(rest)
         rest = rest[: end.start()] if end else rest
         names = list(dict.fromkeys(each for each in _NAME.findall(rest.partition(":")[0])))

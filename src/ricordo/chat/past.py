@@ -43,6 +43,14 @@ class MemoryPassage:
     cosine: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """Until when a message counted, and the messages that say otherwise since."""
+
+    until: datetime
+    replaced_by: frozenset[str]
+
+
 class Past:
     """The past of a user as it was before the turn that is being answered."""
 
@@ -79,15 +87,17 @@ class Past:
         return [fact for fact in self._every_fact if fact.valid_to is not None and fact.valid_to <= now]
 
     @cached_property
-    def outdated(self) -> dict[str, datetime]:
-        """Until when the messages counted of which every fact is superseded."""
-        current = {source.message_id for fact in self.facts for source in fact.sources}
-        return {
-            source.message_id: fact.valid_to
-            for fact in self.superseded
-            for source in fact.sources
-            if fact.valid_to is not None and source.message_id not in current
-        }
+    def outdated(self) -> dict[str, "Outdated"]:
+        """The messages of which a fact is superseded: until when it counted, and the messages that replaced it."""
+        by_id = {fact.id: fact for fact in self._every_fact}
+        found: dict[str, Outdated] = {}
+        for fact in self.superseded:
+            newer = by_id.get(fact.superseded_by or "")
+            replaced = frozenset(source.message_id for source in newer.sources) if newer else frozenset[str]()
+            for source in fact.sources:
+                if fact.valid_to is not None and source.message_id not in replaced:
+                    found[source.message_id] = Outdated(fact.valid_to, replaced)
+        return found
 
     @cached_property
     def _away(self) -> frozenset[str]:

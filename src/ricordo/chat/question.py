@@ -135,7 +135,7 @@ Act = Literal[
 ]  # fmt: skip
 SMALL_TALK: frozenset[Act] = frozenset(("greeting", "thanks", "okay", "farewell"))
 COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "standing"))
-STATED: frozenset[Act] = COMMANDS | {"statement"}  # what the user said in such a turn is a source of answers
+STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # what the user said then is a source
 
 _LONGEST_SMALL_TALK = 9  # words
 _CLAUSE = re.compile(r"[,.!?;:()…\-]+(?:\s+|$)|\s*\n\s*|\s+(?:and|e)\s+")

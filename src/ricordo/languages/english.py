@@ -1255,6 +1255,15 @@ DIALOGUE = DialogueWords(
         exactly actually         thing things kind sort type way lot one ones"""
     ),
     synonyms=(
+        words("son boy lad boys sons"),
+        words("daughter girl lass daughters girls"),
+        words("kid kids child children son daughter sons daughters boy girl"),
+        words("dessert pudding sweet afters"),
+        words("supervisor supervises supervise professor"),
+        words("colleague coworker workmate"),
+        words("guest guests people invited attendees"),
+        words("move moving removal removals movers"),
+        words("food eat eats eating meal dish cook"),
         words("mum mom mother mam mummy"),
         words("dad father papa daddy"),
         words("job work living profession occupation"),

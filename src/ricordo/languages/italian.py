@@ -1382,6 +1382,15 @@ DIALOGUE = DialogueWords(
         sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
     ),
     synonyms=(
+        words("figlio bimbo bambino ragazzo maschio figli"),
+        words("figlia bimba bambina ragazza femmina figlie"),
+        words("figli bambini bimbi figlio figlia bambino bambina"),
+        words("dolce dessert torta"),
+        words("relatore relatrice segue tesi professoressa"),
+        words("collega colleghi colleghe"),
+        words("invitati ospiti persone gente partecipanti"),
+        words("trasloco traslochi traslocare spostarsi"),
+        words("mangiare cibo pasto piatto cena pranzo"),
         words("mamma madre mammina"),
         words("papa padre babbo"),
         words("lavoro mestiere professione impiego lavori faccio"),
