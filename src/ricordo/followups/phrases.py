@@ -8,7 +8,7 @@ the answer is bound to an entity by a few observations; where nothing speaks for
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
@@ -198,14 +198,19 @@ BOUND = 2.3  # the least score with which a pronoun is bound to an entity of the
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One noun phrase of an answer; `beside` are roots of the words around it, `apposed` what it is called there."""
+    """One noun phrase of a text; `beside` and `around` are roots of the words near it and in its sentence.
+
+    `apposed` is what it is called there; `opens`: it is the first phrase of its sentence.
+    """
 
     phrase: Phrase
     sentence: int
     gender: str
     plural: bool | None
     beside: frozenset[str]
+    around: frozenset[str]
     apposed: str = ""
+    opens: bool = False
     last: bool = False
 
 
@@ -216,15 +221,14 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
     for number, sentence in enumerate(_SENTENCE_END.split(answer[:_READ_CHARACTERS])):
         line = split_words(sentence)
         inside = [phrase for phrase in phrases(line, language) if len(phrase.words) <= _LONGEST_ENTITY]
+        around = frozenset(root(word) for word in line.words if _tells(word, language)) if inside else frozenset()
         for at, phrase in enumerate(inside):
             apposed = _apposed(sentence, inside, at, language)
             gender, plural = _agreement(phrase, language)
-            found.append(Entity(phrase, number, gender, plural, _beside(line, phrase, language), apposed))
+            beside = _beside(line, phrase, language)
+            found.append(Entity(phrase, number, gender, plural, beside, around, apposed, opens=at == 0))
     if found:
-        final = found[-1]
-        found[-1] = Entity(
-            final.phrase, final.sentence, final.gender, final.plural, final.beside, final.apposed, last=True
-        )
+        found[-1] = replace(found[-1], last=True)
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ give the same resolution; no text raises an error.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ricordo.followups.antecedents import ASKS, SHORT_TALK, needed, scored, shipped_scorer, two_sides
 from ricordo.followups.candidates import (
     RECENT_TURNS,
     ListChoice,
@@ -80,8 +81,12 @@ def resolve(
     *,
     find_answer: FindAnswer | None = None,
     rewriter: Rewriter | None = None,
+    trained: bool = True,
 ) -> Resolution:
-    """Bind the references of a question to the past turns (oldest first) and write it so that it stands alone."""
+    """Bind the references of a question to the past turns (oldest first) and write it so that it stands alone.
+
+    `trained` lets the scorer choose where no strong cue decides; without it the rules do.
+    """
     history = (*history[:-RECENT_TURNS], *map(with_items, history[-RECENT_TURNS:]))
     last_query = history[-1].query if history else ""
     language = language_of(question, default=language_of(last_query) if last_query else None)
@@ -100,6 +105,8 @@ def resolve(
     bound = _bind(references, talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
+    if trained and history and len(question) <= LONGEST_FOLLOW_UP:
+        references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
     additions = fit_additions(question, offered) if offered else ()
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
@@ -114,6 +121,46 @@ def resolve(
     return Resolution(
         question, language.code, references, bound.resolved, bound.candidates, standalone, additions, rewritten_by
     )
+
+
+def open_to_scorer(references: Sequence[ReferenceCue], resolution: "_Bound | Resolution") -> bool:
+    """Whether no strong cue decides: nothing was found, or a pronoun or an ellipsis that names no part and no item."""
+    if resolution.candidates or any(each.item is not None for each in resolution.resolved):
+        return False
+    if not references:
+        return True
+    first = references[0]
+    return first.kind in ("pronoun", "ellipsis") and not (first.part or first.whole or first.corrects)
+
+
+def _completed(
+    references: tuple[ReferenceCue, ...], bound: _Bound, talk: Talk
+) -> tuple[tuple[ReferenceCue, ...], _Bound]:
+    """The phrases that the scorer finds needed, in place of those that the rules offer."""
+    scorer = shipped_scorer() if not bound.standalone and open_to_scorer(references, bound) else None
+    if scorer is None:
+        return references, bound
+    focus = follow(talk.history, talk.language, refers_back)
+    offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
+    scores = scored(talk, references, offered, focus, scorer)
+    if not scores:
+        return references, bound
+    whole_question = ReferenceCue("ellipsis", round(scores[0][1], 3), 0, len(talk.question), talk.question)
+    left_out = references or (whole_question,)
+    first = left_out[0]
+    told = first.plural or first.noun or first.gender  # which of two is meant
+    rivals = two_sides(talk) if not told and (references or scores[0][1] >= ASKS) else ()
+    if rivals:
+        return left_out, _Bound(candidates=rivals)
+    if references and len(talk.history) > SHORT_TALK:
+        return references, bound  # the scorer was trained on short talks: in longer ones the focus decides
+    found = needed(scores, offered, cued=bool(references))
+    if not found:
+        return references, bound
+    turn = next(turn for turn in talk.history if turn.turn_number == found[0].turn_number)
+    text = turn.response or turn.query
+    whole = Resolved(first.kind, turn.turn_number, None, text, turn.chunk_ids, first.confidence)
+    return left_out, _Bound(bound.resolved or (whole,), (), found)
 
 
 def _ask(rewriter: Rewriter, question: str, talk: Talk) -> str | None:

@@ -157,6 +157,8 @@ class FollowUpWords:
     spellings: Mapping[str, str] = field(default_factory=dict)
     # Whether a verb may stand without a subject, and the forms that then open a question.
     bare_predicate: str = r"(?!)"
+    # Words that tell that several are spoken of, by themselves or by the ending of a verb.
+    plural_verb: str = r"(?!)"
     # Thanks, refusals, and words of messages that only acknowledge.
     thanks: Words = frozenset()
     refusals: Words = frozenset()
@@ -190,7 +192,7 @@ class FollowUpWords:
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
             "measures infinitive participle first_person enclitic pleonastic own_subject openers bare_question "
-            "zero_subject bare_predicate "
+            "zero_subject bare_predicate plural_verb "
             "statement back recalled the_one last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction"
         )

@@ -664,6 +664,7 @@ FOLLOWUPS = FollowUpWords(
         "quale'": "quale",
         "anke": "anche",
     },
+    plural_verb=r"\w{2,}(?:[aei]no|ono|anno|ero)|sono|hanno|loro|entrambi|entrambe",
     bare_predicate=(
         r"^(?:(?:ok|ma|e|allora|però|invece|scusa) ,? ?)*(?:(?:(?:a|da|di|in|con|per|su) )?"
         r"(?:che cosa|cosa|come|quando|dove|perché|chi|quanto|quanta|quanti|quante|quale|quali|qual|che)"

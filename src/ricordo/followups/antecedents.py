@@ -1,0 +1,375 @@
+"""Which phrases of the talk a question needs: candidates, observations of each pair, and a small trained scorer.
+
+Candidates are the noun phrases of the last turns, answers first. Every pair of question and candidate is described by
+observations: where the candidate stands, how often it is named, whether it agrees with the pronoun, whether words of
+the question stand beside it, how much of the question the talk knows, what the rules chose. A small network
+(`antecedents.npz`, written by training/followups/train.py) gives each candidate the probability that the question
+needs it. A question without a cue is left alone unless a candidate is likely.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from io import BytesIO
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ricordo.followups.candidates import Focus
+from ricordo.followups.phrases import Entity, Phrase, entities, phrases
+from ricordo.followups.reference import LONGEST_FOLLOW_UP, Addition, Candidate, Origin, ReferenceCue, Talk
+from ricordo.followups.rewrite import alternatives
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.registry import all_words
+from ricordo.languages.text import WordSpans, root, split_words, stem, stems
+
+ACTS = 0.6  # the least probability of the first phrase
+ACTS_ON_CUE = 0.4  # the same where the question has a cue
+ADDS = 0.5  # of each further phrase
+KEEPS = 0.1  # of a phrase that the rules chose
+ASKS = 0.12  # of some phrase, where a question without a cue may mean one of two things
+SHORT_TALK = 2  # turns: in longer ones a cue is left to the rules
+_MOST = 2  # phrases that are added
+_TURNS = 3  # whose phrases are candidates
+_READ = (900, 300, 0)  # characters of the last answer, of the one before, of the one before that
+_FROM_ANSWER = 20  # entities
+_FROM_QUESTION = 8
+
+
+@dataclass(slots=True)
+class Named:
+    """A candidate: one phrase of the talk with all the places where it is named."""
+
+    phrase: Phrase
+    turn_number: int
+    origin: Origin
+    back: int
+    entity: Entity
+    order: int
+    of: int  # how many phrases its text has
+    times: int = 1
+    in_answer: bool = False
+    in_question: bool = False
+    older: bool = False
+
+
+def named(talk: Talk) -> list[Named]:
+    """The candidates of a talk, the newest first; the same words are one candidate."""
+    found: dict[frozenset[str], Named] = {}
+    recent = list(reversed(talk.history[-_TURNS:]))
+    for back, turn in enumerate(recent):
+        sources: tuple[tuple[Origin, str, int], ...] = (
+            ("answer", turn.response[: _READ[back]], _FROM_ANSWER),
+            ("question", turn.query[:LONGEST_FOLLOW_UP], _FROM_QUESTION),
+        )
+        for origin, text, most in sources:
+            inside = entities(text, talk.language)
+            for order, entity in enumerate(inside[:most] if origin == "question" else _chosen(inside, most)):
+                stems = entity.phrase.stems
+                known = found.get(stems)
+                if known is None:
+                    known = Named(entity.phrase, turn.turn_number, origin, back, entity, order, len(inside), times=0)
+                    found[stems] = known
+                known.times += 1
+                known.in_answer |= origin == "answer" and back == 0
+                known.in_question |= origin == "question" and back == 0
+                known.older |= back > 0
+    return list(found.values())
+
+
+def _chosen(inside: Sequence[Entity], most: int) -> Sequence[Entity]:
+    return inside[:most] if len(inside) <= most else [*inside[: most - 4], *inside[-4:]]
+
+
+class Scorer:
+    """The trained network: one hidden layer over standardised observations. Immutable."""
+
+    def __init__(self, weights: Mapping[str, NDArray[np.float16]]) -> None:
+        self._weights = {name: table.astype(np.float32) for name, table in weights.items()}
+
+    def probabilities(self, pairs: Sequence[Sequence[float]]) -> NDArray[np.float32]:
+        """For each pair of question and candidate, how likely the question needs the candidate."""
+        w = self._weights
+        rows = (np.array(pairs, dtype=np.float32) - w["mean"]) * w["scale"]
+        hidden = np.maximum(rows @ w["hidden"] + w["hidden_bias"], np.float32(0))
+        found: NDArray[np.float32] = 1 / (1 + np.exp(-(hidden @ w["output"] + w["output_bias"])))
+        return found
+
+
+@cache
+def shipped_scorer() -> Scorer | None:
+    """The scorer of the package; None where its file was left out."""
+    stored = files("ricordo.followups").joinpath("antecedents.npz")
+    if not stored.is_file():
+        return None
+    with np.load(BytesIO(stored.read_bytes()), allow_pickle=False) as tables:
+        return Scorer({name: tables[name] for name in tables.files})
+
+
+def scored(
+    talk: Talk, references: Sequence[ReferenceCue], offered: Sequence[Addition], focus: Focus, scorer: Scorer
+) -> tuple[tuple[Addition, float], ...]:
+    """The candidates with the probability that the question needs them, likeliest first."""
+    pool = named(talk)
+    if not pool or (not references and _leaves_alone(talk)):
+        return ()
+    found = scorer.probabilities(pairs(talk, references, offered, focus, pool))
+    order = sorted(range(len(pool)), key=lambda at: (-float(found[at]), at))
+    return tuple((_addition(pool[at]), float(found[at])) for at in order)
+
+
+def needed(
+    scores: Sequence[tuple[Addition, float]], offered: Sequence[Addition], *, cued: bool
+) -> tuple[Addition, ...]:
+    """The phrases that a question needs; empty if it is to be left as the rules read it."""
+    if not scores or scores[0][1] < (ACTS_ON_CUE if cued else ACTS):
+        return ()
+    likely = [addition for addition, chance in scores[:_MOST] if chance >= ADDS or addition is scores[0][0]]
+    # What the rules chose stays unless the scorer finds it unlikely; older phrases are no candidates of the scorer.
+    chances = {addition.text: chance for addition, chance in scores}
+    known = {stem(word) for addition in likely for word in split_words(addition.text).words}
+    kept = [each for each in offered if chances.get(each.text, KEEPS) >= KEEPS]
+    extra = [each for each in kept if known.isdisjoint(stem(word) for word in split_words(each.text).words)]
+    return (*likely, *extra)[:_MOST]
+
+
+def _addition(one: Named) -> Addition:
+    article = one.phrase.determiner if one.phrase.definite else ""
+    return Addition(one.phrase.text, one.turn_number, one.origin, article)
+
+
+def _leaves_alone(talk: Talk) -> bool:
+    """Small talk, and a request whose object is a text of its own ("translate: …")."""
+    line = split_words(talk.question)
+    if ":" in talk.question and line.word(0) in talk.language.text_requests:
+        return True
+    polite = all_words("topics.polite_words") | talk.language.acknowledgements | talk.language.thanks
+    said = [word for word in line.words if talk.language.is_topical(word)]
+    return all(word in polite for word in said) and any(word in polite for word in line.words)
+
+
+def pairs(
+    talk: Talk,
+    references: Sequence[ReferenceCue],
+    offered: Sequence[Addition],
+    focus: Focus,
+    pool: Sequence[Named],
+) -> list[list[float]]:
+    """The observations of all pairs of the question and a candidate."""
+    question = asked(talk, references)
+    texts = [addition.text for addition in offered]
+    chosen = [frozenset(stem(word) for word in split_words(text).words) for text in texts]
+    return [
+        [
+            *observe(question, one, talk, focus),
+            float(bool(texts) and one.phrase.text == texts[0]),
+            float(one.phrase.text in texts[1:]),
+            float(any(not one.phrase.stems.isdisjoint(stems) for stems in chosen)),
+            float(bool(texts)),
+        ]
+        for one in pool
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is known of a question before any candidate is looked at."""
+
+    roots: frozenset[str]
+    noun: str
+    kind: tuple[float, ...]
+    plural: bool | None
+    gender: str
+    person: bool
+    facts: tuple[float, ...]
+
+
+_KINDS = ("none", "it", "person", "plural", "bare", "noun", "general", "zero", "ellipsis", "about", "place")
+
+
+def asked(talk: Talk, references: Sequence[ReferenceCue]) -> Asked:
+    """The observations of the question alone: its cue, and how much of it the talk knows."""
+    language = talk.language
+    line = split_words(talk.question)
+    first = references[0] if references else None
+    telling = [at for at, token in enumerate(line.tokens) if token.is_word and _tells(token.word, language)]
+    roots = frozenset(root(line.word(at)) for at in telling)
+    last = talk.history[-1]
+    said = _roots(last.response[: _READ[0]], language)
+    put = _roots(last.query[:LONGEST_FOLLOW_UP], language)
+    topical = [at for at in telling if language.is_topical(line.word(at))]
+    known = sum(root(line.word(at)) in said for at in topical)
+    repeated = sum(root(line.word(at)) in put for at in topical)
+    new = sum(root(line.word(at)) not in said and root(line.word(at)) not in put for at in topical)
+    names = [at for at in topical if at > 0 and line.tokens[at].capital]
+    articles = [at for at in telling if line.word(at - 1) in language.articles]
+    untold = [at for at in articles if not _told(line, language, at)]
+    indefinite = sum(line.word(at - 1) in language.indefinite for at in telling)
+    points = [word for word in line.words if word in language.demonstrative]
+    words = max(1, len(line.words))
+    polite = all_words("topics.polite_words")
+    kind = _kind(first, language)
+    noun = first.noun if first is not None and first.noun else ""
+    if not noun and untold:
+        noun = line.word(untold[0])
+    facts = (
+        min(words, 20) / 10,
+        float(words <= 3),
+        float(words <= 6),
+        min(len(topical), 6) / 3,
+        float(not topical),
+        known / max(1, len(topical)),
+        repeated / max(1, len(topical)),
+        new / max(1, len(topical)),
+        float(new == 0),
+        min(new, 4) / 2,
+        float(bool(names)),
+        float(any(root(line.word(at)) in said or root(line.word(at)) in put for at in names)),
+        float(bool(untold)),
+        float(any(root(line.word(at)) in said for at in untold)),
+        float(any(root(line.word(at)) not in said and root(line.word(at)) not in put for at in untold)),
+        min(indefinite, 2) / 2,
+        float(line.word(0) in language.coordinators or line.word(0) in language.part_fillers),
+        float(line.word(0) in language.question_words or line.word(1) in language.question_words),
+        float(any(word in language.second_person for word in line.words)),
+        float(talk.question.rstrip().endswith("?")),
+        float(bool(points)),
+        float(any(word in language.owners for word in line.words)),
+        float(not talk.question[:1].isupper()),
+        first.confidence if first is not None else 0.0,
+        float(len(references) > 1),
+        float(any(word in polite for word in line.words)),
+        min(len(talk.history), 4) / 4,
+    )
+    return Asked(
+        roots,
+        stem(noun) if noun else "",
+        kind,
+        first.plural if first is not None and first.kind == "pronoun" else None,
+        first.gender if first is not None else "",
+        first is not None and first.person,
+        facts,
+    )
+
+
+def _kind(first: ReferenceCue | None, language: FollowUpWords) -> tuple[float, ...]:
+    if first is None:
+        name = "none"
+    elif first.kind == "pronoun":
+        if first.person:
+            name = "person"
+        elif first.noun:
+            name = "noun" if first.confidence > 0.6 else "general"
+        elif first.text.lower() in language.place:
+            name = "place"
+        elif first.text.lower() in language.demonstrative:
+            name = "bare"
+        else:
+            name = "plural" if first.plural else "it"
+    elif first.about:
+        name = "about"
+    else:
+        name = "zero" if first.zero else "ellipsis"
+    return tuple(float(name == each) for each in _KINDS)
+
+
+def _told(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    following = line.word(at + 1)
+    return following in language.links or following in language.relatives
+
+
+def _tells(word: str, language: FollowUpWords) -> bool:
+    return len(word) > 2 and word not in language.function_words and word not in language.light_verbs
+
+
+@lru_cache(maxsize=512)
+def _roots(text: str, language: FollowUpWords) -> frozenset[str]:
+    return frozenset(root(word) for word in split_words(text).words if _tells(word, language))
+
+
+def observe(asked: Asked, one: Named, talk: Talk, focus: Focus) -> list[float]:
+    """The observations of one pair of question and candidate, those of the question first."""
+    phrase, entity = one.phrase, one.entity
+    own = frozenset(root(word) for word in phrase.words)
+    shared = own & asked.roots
+    sentence = (entity.around & asked.roots) - own
+    beside = (entity.beside & asked.roots) - own
+    plural = entity.plural
+    central = [mention.phrase.text for mention in focus.centre[:2]]
+    return [
+        *asked.kind,
+        *asked.facts,
+        float(one.back == 0 and one.origin == "answer"),
+        float(one.back == 0 and one.origin == "question"),
+        float(one.back == 1),
+        float(one.back == 2),
+        float(one.in_answer and one.in_question),
+        float(one.in_question),
+        float(one.older and (one.in_answer or one.in_question)),
+        min(one.times, 4) / 2,
+        float(one.order == 0),
+        one.order / max(1, one.of),
+        min(entity.sentence, 4) / 2,
+        float(entity.last),
+        float(entity.opens),
+        float(phrase.proper),
+        float(len(phrase.words) == 1),
+        float(len(phrase.words) > 2),
+        float(phrase.topical),
+        float(phrase.definite),
+        float(phrase.determiner in talk.language.indefinite),
+        float(any(word.isdecimal() for word in phrase.words)),
+        float(bool(entity.apposed)),
+        float(bool(shared)),
+        float(own <= asked.roots),
+        float(bool(asked.noun) and asked.noun in phrase.stems),
+        float(bool(asked.noun) and asked.noun == stem(phrase.words[-1]) and len(phrase.words) > 1),
+        float(bool(asked.noun) and asked.noun in {stem(word) for word in split_words(entity.apposed).words}),
+        float(bool(beside)),
+        min(len(sentence), 3) / 2,
+        float(asked.plural is not None and plural is not None and plural == asked.plural),
+        float(asked.plural is not None and plural is not None and plural != asked.plural),
+        float(bool(asked.gender) and entity.gender == asked.gender),
+        float(bool(asked.gender and entity.gender) and entity.gender != asked.gender),
+        float(asked.person and phrase.proper),
+        float(asked.person and phrase.proper and len(phrase.words) > 1),
+        float(phrase.text in central[:1]),
+        float(phrase.text in central),
+        float(focus.person is not None and phrase.text == focus.person.phrase.text),
+        float(focus.lasting is not None and phrase.text == focus.lasting.phrase.text),
+        float(focus.opening is not None and phrase.text == focus.opening.phrase.text),
+    ]
+
+
+def two_sides(talk: Talk) -> tuple[Candidate, ...]:
+    """Two things that the last question named side by side and its answer spoke of, where the question names neither.
+
+    A verb or a pronoun in the plural means both of them.
+    """
+    last, language = talk.history[-1], talk.language
+    line = split_words(talk.question)
+    if any(language.patterns["plural_verb"].fullmatch(word) or word in language.sorting_words for word in line.words):
+        return ()
+    sides = alternatives(split_words(last.query), language) or _side_by_side(last.query, language)
+    meant = [stems(word for word in split_words(side).words if language.is_content(word)) for side in sides]
+    answered = split_words(last.response).words
+    spoken = not language.both.isdisjoint(answered) or all(not names.isdisjoint(stems(answered)) for names in meant)
+    asked = stems(line.words)
+    if len(sides) != 2 or not spoken or any(not names.isdisjoint(asked) for names in meant):
+        return ()
+    return tuple(Candidate(side, last.turn_number) for side in sides)
+
+
+def _side_by_side(query: str, language: FollowUpWords) -> tuple[str, ...]:
+    """ "the basil and the chilli", "Sciascia e Camilleri": two phrases with nothing but "and" and grammar between."""
+    line = split_words(query)
+    found = [phrase for phrase in phrases(line, language) if phrase.topical]
+    for first, second in pairwise(found):
+        between = split_words(query[first.end : second.start]).words
+        rest = [word for word in between if word not in language.coordinators]
+        joined = len(rest) == len(between) - 1 and between[0] in language.coordinators
+        if joined and all(word in language.function_words for word in rest) and first.proper == second.proper:
+            return first.text, second.text
+    return ()

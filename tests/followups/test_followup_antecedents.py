@@ -1,0 +1,96 @@
+"""Which phrases of the talk a question needs, by the trained scorer."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.followups.antecedents import named, pairs, scored, shipped_scorer, two_sides
+from ricordo.followups.candidates import follow
+from ricordo.followups.parse import refers_back
+from ricordo.followups.reference import PastTurn, Talk
+from ricordo.followups.resolve import resolve
+from ricordo.languages.english import FOLLOWUPS as ENGLISH
+from ricordo.languages.italian import FOLLOWUPS as ITALIAN
+from ricordo.languages.text import split_words
+
+VASA = PastTurn(
+    1,
+    "Why did the Vasa sink?",
+    "The Swedish warship Vasa sank in 1628 because she was top-heavy. A test had been stopped by Admiral Fleming.",
+)
+BREEDS = PastTurn(
+    1,
+    "Should we get a Labrador or a Vizsla?",
+    "Labradors are easygoing, Vizslas need hours of running. Both are good with children.",
+)
+messages = st.text(st.sampled_from("abcdeàùAB ,.?'\n12"), max_size=60)
+
+
+@given(messages, messages, messages)
+def test_every_added_word_was_said(question: str, query: str, answer: str) -> None:
+    """Whatever is asked after whatever was said, the standalone question holds words of the two and no others."""
+    resolution = resolve(question, [PastTurn(1, query, answer)])
+    said = {*split_words(question).words, *split_words(query).words, *split_words(answer).words}
+    for addition in resolution.additions:
+        assert set(split_words(addition.text).words) <= said
+
+
+@given(messages, messages, messages)
+def test_probabilities_are_probabilities(question: str, query: str, answer: str) -> None:
+    """Each candidate gets a number between 0 and 1, the same each time."""
+    scorer = shipped_scorer()
+    assert scorer is not None
+    history = (PastTurn(1, query, answer),)
+    talk = Talk(history, ENGLISH, None, question)
+    focus = follow(history, ENGLISH, refers_back)
+    found = scored(talk, (), (), focus, scorer)
+    assert all(0 <= chance <= 1 for _, chance in found)
+    assert found == scored(talk, (), (), focus, scorer)
+
+
+def test_the_same_words_are_one_candidate() -> None:
+    """A phrase that the question and the answer name is one candidate, with one row of observations."""
+    talk = Talk((VASA,), ENGLISH, None, "Was it raised?")
+    pool = named(talk)
+    assert sum("Vasa" in one.phrase.text for one in pool) <= 2
+    assert len({one.phrase.stems for one in pool}) == len(pool)
+    rows = pairs(talk, (), (), follow((VASA,), ENGLISH, refers_back), pool)
+    assert len({len(row) for row in rows}) == 1
+
+
+@pytest.mark.parametrize("said", ["Ok, got it.", "lol ok cool", "Thanks!", "No, that's all, thanks"])
+def test_small_talk_is_left_alone(said: str) -> None:
+    """Thanks and agreement after an answer gain no words."""
+    resolution = resolve(said, [VASA])
+    assert resolution.standalone == said
+    assert not resolution.resolved
+
+
+@pytest.mark.parametrize("asked", ["How deep should I plant tulip bulbs?", "Which planet has the most moons?"])
+def test_a_new_subject_is_left_alone(asked: str) -> None:
+    """A complete question about something else gains no words."""
+    assert resolve(asked, [VASA]).standalone == asked
+
+
+def test_without_the_scorer_the_rules_decide() -> None:
+    """`trained=False` leaves every choice to the rules."""
+    asked = "Why was the test stopped?"
+    assert resolve(asked, [VASA], trained=False).rewritten_by == "rules"
+    assert resolve("Thanks!", [VASA], trained=False) == resolve("Thanks!", [VASA])
+
+
+def test_two_things_side_by_side_are_asked_about() -> None:
+    """A singular question after two things that were both spoken of is ambiguous; a plural one means both."""
+    assert [each.name for each in two_sides(Talk((BREEDS,), ENGLISH, None, "How long does it live?"))] == [
+        "Labrador",
+        "Vizsla",
+    ]
+    assert not two_sides(Talk((BREEDS,), ENGLISH, None, "How long do they live?"))
+    assert not two_sides(Talk((BREEDS,), ENGLISH, None, "How long does a Vizsla live?"))
+
+
+def test_two_things_joined_by_and_are_a_choice_in_italian() -> None:
+    """ "Sciascia e Camilleri": a verb in the singular may mean either."""
+    turn = PastTurn(1, "Mi parli di Sciascia e di Camilleri?", "Sciascia indagò la mafia; Camilleri creò Montalbano.")
+    assert len(two_sides(Talk((turn,), ITALIAN, None, "Quando è morto?"))) == 2
+    assert not two_sides(Talk((turn,), ITALIAN, None, "Quando si conobbero?"))
