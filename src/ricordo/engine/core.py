@@ -8,14 +8,14 @@ windows never loads numpy, an embedder or the rules of two languages.
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from ricordo.engine import LLM, Clock, TokenCounter
 from ricordo.errors import LLMError, RicordoError, SettingsError
-from ricordo.records.turns import Owner
+from ricordo.records.turns import Owner, Turn
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
 
@@ -191,3 +191,22 @@ def choose_llm(
     except LLMError as cause:
         raise SettingsError(LLM_SETTING, str(cause)) from cause
     raise SettingsError(LLM_SETTING, "expected none, URL#MODEL (an OpenAI-compatible address) or gguf:PATH")
+
+
+def turns_by_number(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
+    """The turns of these numbers that exist, in order; consecutive ones are read together."""
+    turns: list[Turn] = []
+    for first, last in _runs(sorted(set(numbers))):
+        turns += engine.store.turns.page(owner, session_id, after=first - 1, before=last + 1)
+    return turns
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of each run of consecutive numbers."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs

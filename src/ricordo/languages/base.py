@@ -81,6 +81,9 @@ class TopicCues:
     # Conjunctions at the beginning, and words that add to what was said.
     joining: tuple[str, ...]
     adding: tuple[str, ...]
+    # What takes up an earlier subject again; articles and possessives before something that is known.
+    resuming: tuple[str, ...]
+    definite: tuple[str, ...]
     # Questions after a person; words of greeting, thanks, praise and leave; what is answered to them (alternatives).
     definitions: tuple[str, ...]
     polite_words: Words
@@ -105,6 +108,10 @@ class SummaryWording:
     # What stands before and after the words of each role where a profile quotes them.
     user_quoted: tuple[str, str]
     assistant_quoted: tuple[str, str]
+    # A question and its short answer as one sentence: `{question}` and `{answer}` are filled in;
+    # and what a sentence that cannot stand alone begins with (alternatives).
+    reported: str
+    unfinished: str
 
     def speaker(self, role: str) -> str:
         """The label of the role that said a line of a summary."""

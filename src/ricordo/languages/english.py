@@ -660,6 +660,13 @@ TOPICS = TopicCues(
     referring=phrases("it, its, that, this, these, those, they, them, their, he, she, him, her, one, ones, there"),
     joining=phrases("and, but, so, or, what about, how about"),
     adding=phrases("also, too, instead, else, more, less"),
+    resuming=phrases(
+        """back to, returning to, return to, as for, about the, regarding, on the subject of, again, remember, earlier,
+        still, next question about, another question about, question about, update on, news on, good news, finally,
+        in the end, i tried, i did, we tried, it worked, i got the, speaking of, as i said, you mentioned, you said,
+        for the, on the, with the"""
+    ),
+    definite=phrases("the, my, our, his, her, their, your, that, those, these"),
     definitions=phrases("who is, who was, who were, who's"),
     polite_words=words(
         """hi hello hey hiya howdy morning mornin evening afternoon goodnight night greetings thanks thank thx thanx ty
@@ -1014,6 +1021,12 @@ SUMMARIES = SummaryWording(
     ),
     user_quoted=("They said: “", "”"),
     assistant_quoted=("In reply: “", "”"),
+    reported="The answer to “{question}” was “{answer}”",
+    unfinished=(
+        r"it|its|that|this|these|those|they|them|their|he|she|him|her|his|one|ones|there|both|either|neither|most|about"
+        r"|around|at|in|on|with|without|from|for|to|of|by|until|till|after|before|between|than|then|but|and|or|so|because"
+        r"|if|when|while|only|not|only if|up to|at least|every|once|twice|mostly|slowly|usually|roughly|very|about|yes|no"
+    ),
 )
 
 _ASKED = phrases(

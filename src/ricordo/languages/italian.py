@@ -763,6 +763,16 @@ TOPICS = TopicCues(
     ),
     joining=phrases("e, ed, ma, però, quindi, allora, oppure"),
     adding=phrases("anche, invece, altro, altri, altre, gli, più, meno"),
+    resuming=phrases(
+        """tornando, ritornando, torniamo, riprendiamo, riprendendo, riprendo, quanto a, riguardo, a proposito di,
+        sempre per, ancora, di nuovo, ricordi, prima, una domanda su, un'altra domanda su, per la, per il, per le, per i,
+        per gli, per l, sul, sulla, sui, sulle, sullo, sull, alla fine, finalmente, ho provato, ho fatto, abbiamo fatto,
+        dicevi, dicevamo, hai detto, mi avevi detto, buone notizie, ora, adesso, poi, ieri, stanotte"""
+    ),
+    definite=phrases(
+        """il, lo, la, i, gli, le, l, del, dello, della, dei, degli, delle, dell, al, allo, alla, ai, agli, alle, all, nel,
+        nella, nei, nelle, nell, sul, sulla, mio, mia, miei, mie, quel, quella, quei, quelle, quell"""
+    ),
     definitions=phrases("chi e, chi era, chi fu, chi sono"),
     polite_words=words(
         """ciao salve buongiorno buonasera buonanotte buondi sera giorno notte ehi ehila hola grazie grz thanks
@@ -1128,6 +1138,13 @@ SUMMARIES = SummaryWording(
     ),
     user_quoted=("Ha detto: «", "»"),
     assistant_quoted=("In risposta: «", "»"),
+    reported="Alla domanda “{question}” la risposta è stata “{answer}”",
+    unfinished=(
+        r"è|sono|era|erano|ha|hanno|lo|la|li|gli|le|ne|ci|si|questo|questa|questi|queste|quello|quella|quelli|quelle|lui|lei"
+        r"|loro|a|ad|al|allo|alla|ai|agli|alle|da|dal|dalla|di|del|della|in|nel|nella|con|senza|su|sul|sulla|per|tra|fra|fino"
+        r"|entro|dopo|prima|circa|quasi|ogni|solo|non|se|quando|mentre|ma|e|ed|o|oppure|poi|perché|di solito|anche|molto|poco"
+        r"|più|meno|almeno|una volta|due volte|meglio|sì|no"
+    ),
 )
 
 TITLES = TitleWords(

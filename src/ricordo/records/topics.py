@@ -96,11 +96,6 @@ class Topic:
         )
 
 
-def active_topic(topics: Iterable[Topic]) -> Topic | None:
-    """The topic that holds the newest turn; small talk after it does not count."""
-    return max(topics, key=lambda topic: (max(topic.hot, default=0), topic.last_active_at), default=None)
-
-
 @dataclass(frozen=True, slots=True)
 class TopicStats:
     """A topic in figures; the names are part of the public contract."""

@@ -4,17 +4,23 @@ A turn is compressed once: archiving it again after a restore only drops its pla
 archives and restores in the same transaction; here only the summary of a topic follows.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import random
 from time import sleep
 from uuid import uuid4
 
-from ricordo.engine.core import Engine
+from ricordo.engine.core import Engine, turns_by_number
 from ricordo.errors import StoreUnavailable
+from ricordo.languages.registry import language
+from ricordo.languages.text import guess_language
+from ricordo.people.summaries.extractive import quotable_sentences
+from ricordo.people.summaries.layout import without_reader_phrases
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Block, Owner, Turn
 from ricordo.stores.archive.block import pack
+from ricordo.topics.subjects import subject_words
 
 MAX_MESSAGES_PER_TOPIC = 12
 RECENT_MESSAGE_KEEP = 4
@@ -70,9 +76,9 @@ def plan(
 BLOCK_MESSAGES = 20
 MAX_ATTEMPTS = 20
 PAUSE = 0.001  # seconds
-QUESTION_CHARACTERS = 80  # of each question in a summary
+SENTENCE_CHARACTERS = 200  # of each sentence in a summary
 SUMMARY_CHARACTERS = 600
-SEPARATOR = " · "
+_SENTENCE_WORDS = 5
 
 
 def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
@@ -156,14 +162,6 @@ def change_topic(
     raise StoreUnavailable(f"topic {topic_id!r} keeps being changed by others; try again")
 
 
-def turns_by_number(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
-    """The turns of these numbers that exist, in order; consecutive ones are read together."""
-    turns: list[Turn] = []
-    for first, last in _runs(sorted(set(numbers))):
-        turns += engine.store.turns.page(owner, session_id, after=first - 1, before=last + 1)
-    return turns
-
-
 def messages_in(turn: Turn) -> int:
     """How many messages of a turn its topic counts."""
     return (turn.question is not None) + (turn.answer is not None)
@@ -190,18 +188,43 @@ def recounted(topic: Topic, turns: Sequence[Turn]) -> Topic:
 
 
 def summary_of(turns: Sequence[Turn], before: str | None = None) -> str | None:
-    """A summary of archived turns: the one before and the beginnings of their questions; the oldest are dropped."""
-    openings = [_opening(turn) for turn in turns]
-    previous = (before or "").split(SEPARATOR) if before else []
-    lines = list(dict.fromkeys(line for line in (*previous, *openings) if line))
-    while len(lines) > 1 and len(SEPARATOR.join(lines)) > SUMMARY_CHARACTERS:
+    """A summary of archived turns, a sentence a line: the earlier one, then one for each turn; the oldest are dropped.
+
+    A sentence of the answer that names what was asked is quoted if it can stand alone; else question and answer are
+    reported together.
+    """
+    previous = (before or "").splitlines()
+    lines = list(dict.fromkeys(line for line in (*previous, *map(_sentence_of, turns)) if line))
+    while len(lines) > 1 and sum(map(len, lines)) + len(lines) > SUMMARY_CHARACTERS:
         lines.pop(0)
-    return SEPARATOR.join(lines) or None
+    return "\n".join(lines) or None
 
 
-def _opening(turn: Turn) -> str:
-    words = " ".join((turn.query or turn.response or "").split())
-    return words if len(words) <= QUESTION_CHARACTERS else words[:QUESTION_CHARACTERS].rstrip() + "…"
+def _sentence_of(turn: Turn) -> str:
+    """One turn as one sentence."""
+    question, answer = (" ".join(text.split()) for text in (turn.query or "", turn.response or ""))
+    wording = language(guess_language(f"{question} {answer}")).summaries
+    said = [_shortened(each) for each in quotable_sentences(without_reader_phrases(turn.response or ""))]
+    named = subject_words(question)
+    shared = {each: len(named & subject_words(each)) for each in said if _stands_alone(each, wording.unfinished)}
+    if max(shared.values(), default=0):
+        return max(shared, key=lambda each: shared[each])  # the first of the best
+    told = said[0] if said else _shortened(answer)
+    asked = _shortened(question)
+    if not (asked and told):
+        return asked or told
+    return wording.reported.format(question=asked, answer=told if told[-1] in ".!?…" else f"{told}.")
+
+
+def _stands_alone(sentence: str, unfinished: str) -> bool:
+    """Whether a sentence can be read without its question: long enough, finished, and not begun in the middle."""
+    words = sentence.split()
+    begins = re.match(rf"\W*(?:{unfinished}|\d\S*)(?!\w)", sentence, re.IGNORECASE)
+    return len(words) >= _SENTENCE_WORDS and sentence[-1] in ".!" and sentence[0].isupper() and not begins
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SENTENCE_CHARACTERS else text[:SENTENCE_CHARACTERS].rstrip() + "…"
 
 
 def _archivable(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
@@ -243,14 +266,3 @@ def _groups(turns: Sequence[Turn]) -> list[list[Turn]]:
         groups[-1].append(turn)
         reached += len(turn.messages)
     return groups
-
-
-def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last of each run of consecutive numbers."""
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return runs

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 from ricordo.followups.reference import ReferenceCue, main_kind
-from ricordo.languages.registry import AnyLanguage, all_words
-from ricordo.languages.text import fold
+from ricordo.languages.registry import AnyLanguage, all_words, language
+from ricordo.languages.text import fold, guess_language
 from ricordo.recall.evidence import stems
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Role
@@ -54,6 +54,7 @@ _WORD = re.compile(r"\w+")
 _TITLE_WORDS = 5
 _CLAUSE = re.compile(r"[,;:.?!…]+(?:\s|$)|\s[-–—]+\s")
 _ELISION = re.compile(r"\b(\w{1,5}['’])(?=\w{3})")
+_APOSTROPHE = re.compile(r"['’]")
 _EDGES = " \t.,;:!?…-–—'’\"()[]«»“”"
 
 Reason = Literal["first", "follow-up", "close", "returns", "new", "small talk"]
@@ -276,13 +277,39 @@ def title_of(text: str) -> str:
     best: list[str] = []
     for clause in _CLAUSE.split(line):
         words = _ELISION.sub(r"\1 ", clause).split()
-        full = [fold(word.strip(_EDGES)) not in empty and bool(word.strip(_EDGES)) for word in words]
+        full = [_names(word.strip(_EDGES), empty, opening=at == 0) for at, word in enumerate(words)]
         first = full.index(True) if any(full) else len(words)
+        if first > 0 and fold(words[0].strip(_EDGES)) not in all_words("topics.definite"):
+            # A verb stands between the question word and the article of what is asked: "quanto dista la Luna".
+            here = _articles(clause)
+            article = next((at for at in range(first + 1, min(first + 3, len(words))) if words[at] in here), 0)
+            if article and all(full[first:article]) and any(full[article + 1 : article + 2]):
+                first = article + 1
         size = max((end for end in range(1, _TITLE_WORDS + 1) if any(full[first + end - 1 : first + end])), default=0)
         if sum(full[first : first + size]) > sum(fold(word) not in empty for word in best):
             best = words[first : first + size]
     named = " ".join(best).strip(_EDGES)
     return (named or line)[:TITLE_CHARACTERS].rstrip() or "…"
+
+
+def _names(word: str, empty: frozenset[str], *, opening: bool) -> bool:
+    """Whether a word of a title can name something: not grammar, not "what's" or "I'm", not a number alone."""
+    if not any(map(str.isalpha, word)):
+        return False
+    if len(word) > 1 and word[0].isupper() and not opening:
+        return not _only_grammar(word, empty)
+    return fold(word) not in empty and not _only_grammar(word, empty)
+
+
+def _only_grammar(word: str, empty: frozenset[str]) -> bool:
+    parts = _APOSTROPHE.split(fold(word))
+    return len(parts) > 1 and all(len(part) < 3 or part in empty for part in parts)
+
+
+def _articles(clause: str) -> frozenset[str]:
+    """The articles of the language of a clause, with an apostrophe where they are joined to the noun."""
+    words = language(guess_language(clause)).vocabulary
+    return words.articles | {f"{each}{mark}" for each in words.elided_articles for mark in "'’"}
 
 
 def _hidden(character: str) -> bool:

@@ -11,16 +11,16 @@ from datetime import UTC, datetime, timedelta
 from threading import Lock
 from uuid import uuid4
 
-from ricordo.engine.core import Engine, Scope, cause_of, log_failure, quarantined
+from ricordo.engine.core import Engine, Scope, cause_of, log_failure, quarantined, turns_by_number
 from ricordo.errors import StoreError
 from ricordo.followups.parse import parse
 from ricordo.people.summaries.layout import without_reader_phrases
 from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.quantization import Vectors
 from ricordo.records.lru import LRU
-from ricordo.records.topics import IMPORTANCE, Topic, TopicChange, TopicShelf, active_topic
+from ricordo.records.topics import IMPORTANCE, Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, Turn, turn_id_of
-from ricordo.topics.archive import change_topic, compact, messages_in, pack_all, recount, restore, turns_by_number
+from ricordo.topics.archive import change_topic, compact, messages_in, pack_all, recount, restore
 from ricordo.topics.assign import (
     RECENT_MESSAGES,
     Closeness,
@@ -32,7 +32,7 @@ from ricordo.topics.assign import (
     title_of,
 )
 from ricordo.topics.decay import faded_topics, fading_of
-from ricordo.topics.subjects import RECENT_TURNS, KnownTopic, TopicTurn, decide_turn
+from ricordo.topics.subjects import KnownTopic, TopicTurn, active_topic, decide_turn, turns_compared
 from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, dimensions_of, first_centre, moved_centre, scale_for
 
 # A lock per session (striped), because two threads that organise one session would do the same work.
@@ -120,7 +120,7 @@ class RecentTurns:
 
     def keep(self, owner: Owner, session_id: str, turns: Mapping[str, list[TopicTurn]]) -> None:
         """Keep the last turns of each topic of a session."""
-        last = {topic_id: each[-RECENT_TURNS:] for topic_id, each in turns.items()}
+        last = {topic_id: turns_compared(each) for topic_id, each in turns.items()}
         with self._lock:
             self._sessions.put((owner, session_id), last, sum(map(len, last.values())))
 
@@ -156,7 +156,7 @@ def topic_of_question(
     decision = _decide(walk, asked, TopicTurn(asked) if walk.scale.subjects else None, question)
     if decision.reason == "follow-up" and newest > shelf.through:
         return None, ()
-    return active if decision.reason == "small talk" else shelf.topic(decision.topic_id or ""), ()
+    return active if decision.reason == "small talk" else walk.topics.get(decision.topic_id or ""), ()
 
 
 def topic_for_context(
@@ -277,7 +277,7 @@ def _older_turns(
 ) -> list[Turn]:
     """The last turns of the topics that have none in `before`, so that a return finds them."""
     read = {turn.topic_id for turn in before}
-    numbers = [number for topic in shelf.topics if topic.id not in read for number in topic.hot[-RECENT_TURNS:]]
+    numbers = [number for topic in shelf.topics if topic.id not in read for number in turns_compared(topic.hot)]
     return turns_by_number(engine, owner, session_id, sorted(numbers)) if numbers else []
 
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ricordo.engine.core import Engine, Scope
+from ricordo.engine.core import Engine, Scope, turns_by_number
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id, check_ids, check_within
-from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats, active_topic
+from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats
 from ricordo.records.turns import Turn
 from ricordo.stores.archive.export import export_messages
-from ricordo.topics.archive import attempts, change_topic, turns_by_number
+from ricordo.topics.archive import attempts, change_topic
 from ricordo.topics.decay import fading_of
+from ricordo.topics.subjects import active_topic
 from ricordo.topics.thresholds import Scale, bytes_of, scale_for, unit, vector_of
 
 _FEEDBACK_STEP = 0.2

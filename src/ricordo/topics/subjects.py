@@ -8,11 +8,13 @@ weights were fitted.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import Kind, main_kind
@@ -21,8 +23,8 @@ from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.text import fold, guess_language_of
 from ricordo.recall.evidence import stem, tokens
 from ricordo.records.topics import Topic
-from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, Reason, TopicMessage, follow_up_kind
-from ricordo.topics.thresholds import SubjectScale, Vector, dimensions_of, matrix_of, unit
+from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, TopicMessage, follow_up_kind
+from ricordo.topics.thresholds import Chance, SubjectScale, Vector, vector_of
 
 _WORD = re.compile(r"[^\W\d_]+")
 _REPEATED = re.compile(r"(.)\1{2,}")
@@ -81,13 +83,19 @@ def empty_words(known: tuple[Language, ...]) -> frozenset[str]:
     return frozenset().union(*(all_words(field) for field in fields.split()))
 
 
-RECENT_TURNS = 3
+T = TypeVar("T")
+FloatArray = NDArray[np.float64]
+FIRST_TURNS, RECENT_TURNS = 1, 4  # of each topic that a turn is compared with: the first ones and the last ones
 _CONTENT_CHARACTERS = 400  # the beginning says what a text is about, and a long answer must not cost more
+_PREFIX = 5  # letters that related words share: "volcano", "volcanic"
+_GROWN = 4  # turns: from here on the size of a topic says no more
+_FAR = 2.5  # spreads: a larger lead over the other topics says no more
 _DEFINITION = AnyLanguage(r"\W*(?:<questions.kinds:definition>|<topics.definitions>)\b")  # over folded text: use match
 _JOINING = AnyLanguage(r"\W*(?:<topics.joining>)\b(?!')")
+_RESUMING = AnyLanguage(r"\b(?:<topics.resuming>)\b")
+_DEFINITE = AnyLanguage(r"\b(?:<topics.definite>)(?=\s|\b)")
 _PROPER_NAME = re.compile(r"(?<=[^\W\d_A-Z,] )[A-Z][\w']+")
 _STRONG: tuple[Kind, ...] = ("continuation", "ordinal", "comparison")
-Observations = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -105,12 +113,21 @@ class TopicTurn:
     @cached_property
     def vector(self) -> Vector:
         """The direction of the whole turn."""
-        return unit(self.question.vector + self.answer.vector) if self.answer else self.question.vector
+        if self.answer is None:
+            return self.question.vector
+        both = self.question.vector + self.answer.vector
+        direction: Vector = both / (np.linalg.norm(both) or np.float32(1))
+        return direction
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        """The subject words of both messages."""
-        return frozenset().union(*(subject_words(message.text) for message in self.messages))
+    def asked(self) -> frozenset[str]:
+        """The subject words of the question."""
+        return subject_words(self.question.text)
+
+    @cached_property
+    def told(self) -> frozenset[str]:
+        """The subject words of the answer."""
+        return subject_words(self.answer.text) if self.answer else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +136,16 @@ class KnownTopic:
 
     topic: Topic
     turns: tuple[TopicTurn, ...] = ()
+
+
+def active_topic(topics: Iterable[Topic]) -> Topic | None:
+    """The topic that holds the newest turn; small talk after it does not count."""
+    return max(topics, key=lambda topic: (max(topic.hot, default=0), topic.last_active_at), default=None)
+
+
+def turns_compared(turns: Sequence[T]) -> list[T]:
+    """The first and the last turns of a topic: the ones that a new turn is compared with."""
+    return [*turns[:FIRST_TURNS], *turns[max(FIRST_TURNS, len(turns) - RECENT_TURNS) :]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +157,34 @@ class QuestionForm:
     words: int
     subject_words: int
     asks: bool
+    exclaims: bool
     defines: bool
     joins: bool
     refers: bool
+    resumes: bool
+    definite: bool
     names: int
+
+    @property
+    def observations(self) -> dict[str, float]:
+        """What the form says about staying or coming back, as numbers."""
+        return {
+            "follows": self.kind == "talk",
+            "past": self.kind == "past",
+            "points": self.main in ("pronoun", "ellipsis"),
+            "no_word": self.subject_words == 0,
+            "one_word": self.subject_words == 1,
+            "two_words": self.subject_words == 2,
+            "joins": self.joins,
+            "refers": self.refers,
+            "resumes": self.resumes,
+            "definite": self.definite,
+            "defines": self.defines,
+            "names": min(self.names, 2),
+            "asks": self.asks,
+            "exclaims": self.exclaims,
+            "length": min(self.words, 15) / 8,
+        }
 
 
 @lru_cache(maxsize=4096)
@@ -156,9 +207,12 @@ def form_of(text: str) -> QuestionForm:
         words=small_talk_of(text).words,
         subject_words=small_talk_of(text).content_words,
         asks="?" in text,
+        exclaims="!" in text,
         defines=bool(_DEFINITION.match(folded)),
         joins=bool(_JOINING.match(text)),
         refers=bool(REFERRING.search(text)),
+        resumes=bool(_RESUMING.search(text)),
+        definite=bool(_DEFINITE.search(text)),
         names=len(_PROPER_NAME.findall(text)),
     )
 
@@ -167,115 +221,134 @@ def decide_turn(turn: TopicTurn, active_id: str | None, known: Sequence[KnownTop
     """The topic of a turn: the active one, another one, a new one, or none.
 
     A follow-up never opens a topic. One that can only continue the talk stays, whatever its words; one with a pronoun
-    or an ellipsis stays unless its words name another topic.
+    or an ellipsis stays unless another topic scores higher.
     """
     form, talk = form_of(turn.question.text), small_talk_of(turn.question.text)
     size = turn.question.vector.size
-    known = [each for each in known if dimensions_of(each.topic.centre) == size]
-    weights, first = scale.weights, not known
-    follows = form.kind
-    if active_id is None or all(each.topic.id != active_id for each in known):
-        follows = "no" if form.kind == "talk" else form.kind
+    known = [each for each in known if vector_of(each.topic.centre).size == size]
+    active = any(each.topic.id == active_id for each in known)
+    follows = form.kind if active or form.kind == "past" else "no"
     if follows == "talk" and form.main in _STRONG:
         return Decision(active_id, "follow-up")
-    small = _total(weights.small, _small_observations(turn, talk, form, first=first))
-    best: str | None = None
-    reason: Reason = "first" if first else "new"
-    most = 0.0
-    named = False
-    for each, seen in _topic_observations(turn, known, scale):
-        here = each.topic.id == active_id
-        score = (
-            _total(weights.stay, seen | _form_observations(form, seen))
-            if here
-            else _total(weights.back, seen | {"past": form.kind == "past"})
-        )
-        if follows == "talk":  # only rare words of another topic lead away from the active one
-            named = named or (not here and seen["shared"] >= 1)
-            score = score if here or seen["shared"] >= 1 else -math.inf
-        if score > most or (best is None and follows != "no"):
-            best, reason, most = each.topic.id, "close" if here else "returns", score
+    small = total(scale.weights.small, small_observations(turn, talk, form, first=not known))
+    if not known:
+        return Decision(None, "small talk", small) if small > 0 else Decision(None, "first")
+    scores = score(turn, form, active_id, known, scale)
+    at = int(scores.argmax())
+    most, best = float(scores[at]), known[at].topic.id
     if small > max(most, 0.0) and follows != "past":
         return Decision(None, "small talk", small)
-    if follows == "talk" and not named:
+    if most < 0 and follows == "no":
+        return Decision(None, "new", most)
+    if most < 0 and active:  # it points at what was said, but at no topic that its words tell
         return Decision(active_id, "follow-up", most)
-    if follows == "past" and most < 0 and any(each.topic.id == active_id for each in known):
-        return Decision(active_id, "follow-up", most)  # it points back, but at no topic that its words tell
-    return Decision(best, "follow-up" if most < 0 else reason, most)
+    return Decision(best, "follow-up" if most < 0 else "close" if best == active_id else "returns", most)
 
 
-def _topic_observations(
-    turn: TopicTurn, known: Sequence[KnownTopic], scale: SubjectScale
-) -> list[tuple[KnownTopic, dict[str, float]]]:
-    """Each topic with what is seen of the turn in it."""
-    chance = scale.chance
-    question, answer, whole = turn.question.vector, turn.answer, turn.vector
+def score(
+    turn: TopicTurn, form: QuestionForm, active_id: str | None, known: Sequence[KnownTopic], scale: SubjectScale
+) -> FloatArray:
+    """How well a turn fits each topic; a new one scores 0."""
+    seen = observe(turn, known, scale.chance)
+    shape = form.observations
+    weights = scale.weights
+    back = sum((weights.back.get(name, 0.0) * column for name, column in seen.items()), np.zeros(len(known)))
+    back += total(weights.back, shape, partly=True)
+    for row, each in enumerate(known):
+        if each.topic.id == active_id:
+            own = {name: float(column[row]) for name, column in seen.items()}
+            back[row] = total(weights.stay, own | shape)
+    return back
+
+
+def observe(turn: TopicTurn, known: Sequence[KnownTopic], chance: Chance) -> dict[str, FloatArray]:
+    """What is seen of a turn in each topic: a column for each observation, a row for each topic."""
+    answer = turn.answer
     mean, spread = chance.turn if answer else chance.question
-    asked = subject_words(turn.question.text)
-    told = subject_words(answer.text) if answer else frozenset()
-    words = [_words_of(each) for each in known]
-    topics_with = {word: sum(word in each for each in words) for word in asked | told}
-    if not known:
-        return []
-    centres = matrix_of([each.topic.centre for each in known])
-    # One product for all topics: with the question, the whole turn, and the answer.
-    directions = np.stack([question, whole, answer.vector if answer else question])
-    cosines: list[list[float]] = (centres @ directions.T).tolist()
-    found: list[tuple[KnownTopic, dict[str, float]]] = []
-    for each, own, centre, (to_question, to_turn, to_answer) in zip(known, words, centres, cosines, strict=True):
-        turns = each.turns[-RECENT_TURNS:]
-        # The centre of many turns is nearer to everything than a single turn is.
-        count = max((each.topic.message_count + 1) // 2, 1)
-        growth = math.sqrt(count / (1 + (count - 1) * chance.turn[0]))
-        recent = np.stack([t.vector for t in turns]) if turns else centre[None, :]
-        shared = sum(1 / topics_with[word] for word in asked & own)
-        seen = {
-            "bias": 1.0,
-            "turn_centre": (to_turn / growth - mean) / spread,
-            "turn_recent": (float((recent @ whole).max()) - mean) / spread,
-            "question_centre": chance.of_question(to_question / growth),
-            "shared": min(shared, 2.0),
-            "shared_part": shared / max(len(asked), 1),
-            "new_words": float(min(len(asked - own), 4)),
-            "answer_centre": 0.0,
-            "answer_gain": 0.0,
-            "answer_shared": 0.0,
-        }
-        if answer:
-            with_talk = unit(question + recent[-1])
-            seen["answer_centre"] = chance.of_answer(to_answer / growth)
-            seen["answer_gain"] = float((with_talk - question) @ answer.vector) / chance.answer[1]
-            seen["answer_shared"] = sum(1 / topics_with[w] for w in told & own) / math.sqrt(max(len(told), 1))
-        found.append((each, seen))
-    for index, (_, seen) in enumerate(found):
-        others = [other["turn_centre"] for at, (_, other) in enumerate(found) if at != index]
-        seen["turn_lead"] = min(seen["turn_centre"] - max(others), 1.0) if others else 0.5
-    return found
-
-
-def _words_of(known: KnownTopic) -> frozenset[str]:
-    title = subject_words(" ".join((known.topic.title, *known.topic.tags, known.topic.summary or "")))
-    return title.union(*(turn.words for turn in known.turns))
-
-
-def _form_observations(form: QuestionForm, seen: Observations) -> dict[str, float]:
-    """What the form of a question says about staying."""
-    return {
-        "follows": form.kind == "talk",
-        "points": form.main in ("pronoun", "ellipsis"),
-        "no_word": form.subject_words == 0,
-        "one_word": form.subject_words == 1,
-        "two_words": form.subject_words == 2,
-        "joins": form.joins,
-        "refers": form.refers,
-        "defines": form.defines,
-        "names": min(form.names, 2),
-        "asks": form.asks,
-        "length": min(form.words, 15) / 8,
+    read = [turns_compared(each.turns) for each in known]
+    # One product for everything: centres and turns, with the question, the whole turn, and the answer.
+    directions = np.stack([turn.question.vector, turn.vector, answer.vector if answer else turn.question.vector], 1)
+    rows = np.stack([*(vector_of(each.topic.centre) for each in known), *(t.vector for own in read for t in own)])
+    cosines = rows @ directions
+    count = np.array([max((each.topic.message_count + 1) // 2, 1) for each in known])
+    # The centre of many turns is nearer to everything than a single turn is.
+    growth = np.sqrt(count / (1 + (count - 1) * chance.turn[0]))
+    centres = cosines[: len(known)] / growth[:, None]
+    nearest, last = np.empty_like(centres), np.empty_like(centres)
+    at = len(known)
+    for row, own in enumerate(read):
+        mine = cosines[at : at + len(own)] if own else centres[row : row + 1]
+        nearest[row], last[row] = mine.max(axis=0), mine[-1]
+        at += len(own)
+    seen: dict[str, FloatArray] = {
+        "bias": np.ones(len(known)),
+        "many": np.full(len(known), math.log(len(known))),
+        "young": np.log(np.minimum(count, _GROWN) / _GROWN),  # topics of one or two turns are rare
+        "unanswered": np.full(len(known), float(answer is None)),
+        "question_centre": (centres[:, 0] - chance.question[0]) / chance.question[1],
+        "question_nearest": (nearest[:, 0] - chance.question[0]) / chance.question[1],
+        "turn_centre": (centres[:, 1] - mean) / spread,
+        "turn_nearest": (nearest[:, 1] - mean) / spread,
+        "answer_centre": (centres[:, 2] - chance.answer[0]) / chance.answer[1] * bool(answer),
+        "answer_nearest": (nearest[:, 2] - chance.answer[0]) / chance.answer[1] * bool(answer),
+        "answer_last": (last[:, 2] - chance.answer[0]) / chance.answer[1] * bool(answer),
     }
+    if answer:  # how much better the question and the last turn together predict the answer than the question alone
+        alone = float(turn.question.vector @ answer.vector)
+        together = (alone + last[:, 2]) / np.sqrt(np.maximum(2 + 2 * last[:, 0], 0.1))
+        seen["answer_gain"] = (together - alone) / chance.answer[1]
+    else:
+        seen["answer_gain"] = np.zeros(len(known))
+    for name in ("question_nearest", "turn_centre", "turn_nearest", "answer_nearest"):
+        seen[name + "_lead"] = _lead(seen[name])
+    return seen | _words_shared(turn, known)
 
 
-def _small_observations(turn: TopicTurn, talk: SmallTalk, form: QuestionForm, *, first: bool) -> dict[str, float]:
+def _lead(values: FloatArray) -> FloatArray:
+    """How far each value lies above the highest of the others; 0 where there is no other."""
+    if len(values) < 2:
+        return np.zeros(len(values))
+    order = np.sort(values)
+    best_other = np.where(values >= order[-1], order[-2], order[-1])
+    clipped: FloatArray = np.clip(values - best_other, -_FAR, _FAR)
+    return clipped
+
+
+def _words_shared(turn: TopicTurn, known: Sequence[KnownTopic]) -> dict[str, FloatArray]:
+    """The words that a turn shares with each topic; a word counts by the inverse of the topics that have it."""
+    asked, told = turn.asked, turn.told
+    new = asked | told
+    questions, answers = [], []
+    for each in known:
+        named = subject_words(" ".join((each.topic.title, *each.topic.tags, each.topic.summary or "")))
+        questions.append(new & named.union(*(t.asked for t in each.turns)))
+        answers.append(new & frozenset().union(*(t.told for t in each.turns)))
+    both = [a | b for a, b in zip(questions, answers, strict=True)]
+    rare = {word: 1 / max(sum(word in own for own in both), 1) for word in new}
+    scale = 1 / math.sqrt(max(len(told), 1))
+    stems = {word[:_PREFIX] for word in new if len(word) >= _PREFIX}
+    columns = []
+    for each, own, q, a in zip(known, both, questions, answers, strict=True):
+        related = 0.0
+        if stems:
+            said = {w[:_PREFIX] for t in each.turns for w in (*t.asked, *t.told) if len(w) >= _PREFIX}
+            related = float(len((stems & said) - {w[:_PREFIX] for w in own}))
+        columns.append(
+            (
+                min(sum(rare[w] for w in asked & q), 2.0),
+                min(sum(rare[w] for w in (asked & a) - q), 2.0),
+                sum(rare[w] for w in told & q) * scale,
+                sum(rare[w] for w in (told & a) - q) * scale,
+                sum(rare[w] for w in asked & own) / max(len(asked), 1),
+                float(min(len(asked - own), 4)),
+                min(related, 2.0),
+            )
+        )
+    names = ("asked_asked", "asked_told", "told_asked", "told_told", "asked_part", "new_words", "related")
+    return dict(zip(names, np.array(columns).T, strict=True))
+
+
+def small_observations(turn: TopicTurn, talk: SmallTalk, form: QuestionForm, *, first: bool) -> dict[str, float]:
     """What speaks for small talk, in the message and in its answer."""
     answer = turn.answer.text if turn.answer else ""
     reply = small_talk_of(answer).reply
@@ -295,5 +368,7 @@ def _small_observations(turn: TopicTurn, talk: SmallTalk, form: QuestionForm, *,
     }
 
 
-def _total(weights: Observations, seen: Observations) -> float:
-    return sum(weight * seen[name] for name, weight in weights.items())
+def total(weights: Mapping[str, float], seen: Mapping[str, float], *, partly: bool = False) -> float:
+    """The weighted sum of observations; `partly` if other weights count elsewhere."""
+    names = weights.keys() & seen.keys() if partly else weights.keys()
+    return float(sum(weights[name] * seen[name] for name in names))
