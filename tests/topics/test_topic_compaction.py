@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.topics.archive import HotMessage, plan
+from ricordo.records.turns import Turn
+from ricordo.testing.fakes import a_turn, an_owner
+from ricordo.topics.archive import SUMMARY_CHARACTERS, HotMessage, plan, summary_of
 
 hot_lists = st.lists(st.sampled_from([None, "block"]), max_size=60).map(
     lambda blocks: [HotMessage(str(number), block) for number, block in enumerate(blocks)]
@@ -60,3 +62,30 @@ def test_keeping_more_than_the_limit_makes_no_sense() -> None:
     """A number of recent messages above the limit is refused."""
     with pytest.raises(ValueError, match="keep_recent"):
         plan([], max_messages=4, keep_recent=5)
+
+
+def a_said_turn(question: str, answer: str) -> Turn:
+    """A turn with these two messages."""
+    return a_turn(an_owner(), question, answer)
+
+
+def test_a_summary_is_made_of_sentences() -> None:
+    """A sentence that stands alone is quoted; a fragment is reported with its question."""
+    turns = [
+        a_said_turn("How do I feed a starter?", "The starter wants flour twice a day. It grows."),
+        a_said_turn("How much?", "About 50 grams"),
+        a_said_turn("e quanta acqua ci metto?", "Circa la stessa quantità."),
+    ]
+    assert (summary_of(turns) or "").splitlines() == [
+        "The starter wants flour twice a day.",
+        "The answer to “How much?” was “About 50 grams.”",
+        "Alla domanda “e quanta acqua ci metto?” la risposta è stata “Circa la stessa quantità.”",
+    ]
+
+
+@given(st.lists(st.tuples(st.text(max_size=300), st.text(max_size=300)), max_size=8), st.text(max_size=700))
+def test_a_summary_stays_short_and_keeps_the_newest(said: list[tuple[str, str]], before: str) -> None:
+    """Whatever was said, only one line can be longer than a summary may be, and nothing said gives no summary."""
+    summary = summary_of([a_said_turn(*each) for each in said], before)
+    assert summary is None or len(summary) <= SUMMARY_CHARACTERS or "\n" not in summary
+    assert summary is not None or not any(text.split() for text in (before, *(one for each in said for one in each)))

@@ -289,3 +289,20 @@ def test_scale_of_a_spread_embedder() -> None:
     """The lines of a scale lie above its mean, the one for coming back above the one for staying."""
     made = scale(0.3, 0.1)
     assert made.mean < made.threshold < made.return_threshold
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("What's an ox-bow lake?", "ox-bow lake"),
+        ("What was the Dawes Plan?", "Dawes Plan"),
+        ("Quanto dista la Luna?", "Luna"),
+        ("ho appena comprato un ukulele, come lo accordo", "ukulele"),
+        ("E il pane di Altamura invece com'è?", "pane di Altamura"),
+        ("Come si calcola il volume di un cono?", "volume di un cono"),
+        ("i'm 41 and want to learn the cello. too late?", "cello"),
+    ],
+)
+def test_a_title_names_the_subject(message: str, title: str) -> None:
+    """Question words, contractions and the verb before an article are no part of a title."""
+    assert title_of(message) == title

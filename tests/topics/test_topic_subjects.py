@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +10,16 @@ from hypothesis import strategies as st
 from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import TopicMessage
-from ricordo.topics.subjects import KnownTopic, TopicTurn, decide_turn, is_polite, small_talk_of
+from ricordo.topics.subjects import (
+    FIRST_TURNS,
+    RECENT_TURNS,
+    KnownTopic,
+    TopicTurn,
+    decide_turn,
+    is_polite,
+    small_talk_of,
+    turns_compared,
+)
 from ricordo.topics.thresholds import SubjectScale, first_centre, moved_centre, scale_for
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -116,3 +126,32 @@ def test_short_words_are_not_corrected(word: str) -> None:
 def test_an_embedder_that_was_never_measured_has_no_scale_for_subjects() -> None:
     """Its turns are judged message by message, by the cosines of the session."""
     assert scale_for("never measured").subjects is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Back to the sourdough: how long does the starter live?", "Tornando allo starter, quanto vive il sourdough?"],
+)
+def test_words_that_take_up_a_subject_again_lead_back_to_it(question: str) -> None:
+    """A question that says it comes back finds the topic that it names, before its answer is known too."""
+    for answer in (None, "A fed starter lives for years."):
+        decision = decide_turn(a_turn(question, answer), "tyre", [BREAD, TYRE], SCALE)
+        assert (decision.topic_id, decision.reason) == ("bread", "returns")
+
+
+@given(st.lists(st.integers(), max_size=12))
+def test_a_turn_is_compared_with_the_first_and_the_last_turns_of_a_topic(turns: list[int]) -> None:
+    """The turns that are compared keep their order, hold the first and the last one, and none twice."""
+    numbered = list(enumerate(turns))
+    compared = turns_compared(numbered)
+    assert compared == sorted(set(compared))
+    assert len(compared) == min(len(turns), FIRST_TURNS + RECENT_TURNS)
+    assert not turns or (compared[0], compared[-1]) == (numbered[0], numbered[-1])
+
+
+def test_turns_of_another_embedder_are_not_compared() -> None:
+    """A topic whose centre has other dimensions is left out, and the only topic left out makes a turn the first."""
+    foreign = KnownTopic(Topic("foreign", "bread", first_centre(np.ones(8, dtype=np.float32)), NOW, NOW))
+    turn = a_turn("How do I keep a sourdough starter alive?", "Feed it twice a day.")
+    assert decide_turn(turn, "foreign", [foreign], SCALE).reason == "first"
+    assert decide_turn(turn, "foreign", [foreign, BREAD], SCALE).topic_id == "bread"
