@@ -9,6 +9,7 @@ import argparse
 import json
 import pickle
 import random
+import time
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -43,6 +44,7 @@ NEVER_AGAINST = frozenset(  # observations that may only count in favour
         *("past", "resumes"),
     )
 )
+SHORT = 6  # words of a short question
 NEVER_FOR = ["new_words", "defines"]
 Case = dict[str, object]
 
@@ -66,15 +68,16 @@ def read_subjects(path: Path) -> list[dict]:
 
 
 def compose(lang: str, count: int, seed: int) -> list[Case]:
-    """Conversations of three to six subjects, some of one field, with returns, small talk and single questions."""
+    """Conversations of three to six subjects, some of one field, with returns, small talk and single questions;
+    every third one has one subject and then short questions."""
     chance = random.Random(f"{lang}{seed}")
     subjects = read_subjects(HERE / f"subjects_{lang}.txt")
     small, singles = (read_pairs(HERE / f"{name}_{lang}.txt") for name in ("small_talk", "singles"))
     fields = sorted({each["field"] for each in subjects})
     cases: list[Case] = []
     for number in range(count):
-        size = chance.randint(3, 6)
-        near = chance.random() < 0.5
+        size = chance.randint(3, 6) if number % 3 else 1  # every third one: two turns, then short questions
+        near = size > 2 and chance.random() < 0.5
         first = [each for each in subjects if each["field"] == chance.choice(fields)] if near else []
         chosen = chance.sample(first, min(len(first), 3)) if first else []
         rest = [each for each in subjects if each not in chosen]
@@ -89,15 +92,15 @@ def compose(lang: str, count: int, seed: int) -> list[Case]:
             say(chance.choice(small), "-")
         unsaid: list[tuple[str, dict, list]] = []
         for at, subject in enumerate(chosen):
-            shown = chance.choice((1, 2, 2, 3, 3))
+            shown = chance.choice((1, 2, 2, 3, 3)) if size > 1 else 2
             for pair in subject["first"][:shown]:
                 say(pair, f"t{at}")
             unsaid.append((f"t{at}", subject, subject["first"][shown:]))
             if chance.random() < 0.25:
                 say(chance.choice(small), "-")
-            if chance.random() < 0.25:
-                say(chance.choice(singles), f"s{at}")
-            if at and chance.random() < 0.55:
+            for more, pair in enumerate(chance.sample(singles, 3 if size == 1 else chance.random() < 0.25)):
+                say(pair, f"s{at}{more}")
+            if size > 1 and at and chance.random() < 0.55:
                 label, other, left = chance.choice(unsaid[:-1])
                 if other["back"]:
                     back = list(other["back"])
@@ -216,6 +219,37 @@ def figures(cases: Sequence[Case], found: Sequence[Sequence[str | None]]) -> str
     return f"{shares} F1 {2 * p * r / (p + r):.3f}"
 
 
+def joins(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale, count: int = 400) -> str:
+    """How often a short first question on another subject joins a topic of two turns, and the time of a decision."""
+    chance = random.Random(1)
+    topics: list[list[TopicTurn]] = []
+    for case in cases:
+        by_label: dict[str, list[TopicTurn]] = {}
+        for turn, said in zip(case["turns"], turns_of(case, vectors), strict=True):
+            by_label.setdefault(turn["topic"], []).append(said)
+        topics += [turns for label, turns in by_label.items() if label != "-"]
+    short = [turns[0] for turns in topics if len(turns[0].question.text.split()) <= SHORT]
+    known = []
+    for number, turns in enumerate(chance.sample(topics, 20)):
+        talk = Talk()
+        talk.put(f"t{number}", turns[0])
+        known += talk.known()
+    joined, spent = 0, []
+    for _ in range(count):
+        pair, asked = chance.choice([turns for turns in topics if len(turns) > 1]), chance.choice(short)
+        if asked in pair:
+            continue
+        talk = Talk()
+        for turn in pair[:2]:
+            talk.put("two", turn)
+        joined += decide_turn(asked, "two", talk.known(), scale).topic_id == "two"
+        begun = time.perf_counter()
+        decide_turn(asked, "t0", known, scale)
+        spent.append((time.perf_counter() - begun) * 1000)
+    times = np.percentile(spent, (10, 50))
+    return f"short question joins {joined / count:.3f}; among 20 topics {times[0]:.2f} ms (p10), {times[1]:.2f} (p50)"
+
+
 def choices(case: Case, vectors: Vectors, scale: SubjectScale, *, answered: bool) -> list[tuple]:
     """Each decision of a conversation with the true topics before it: observations of every choice, the right one."""
     talk = Talk()
@@ -322,6 +356,7 @@ def main() -> None:
     parser.add_argument("--decay", type=float, default=1e-4)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--left-out", action="store_true", help="also fit without each set and report it")
+    parser.add_argument("--stored", action="store_true", help="report the stored weights instead of fitting")
     parser.add_argument("--write", action="store_true", help="write the weights")
     options = parser.parse_args()
     vectors = Vectors(options.embedder, options.vectors)
@@ -331,7 +366,7 @@ def main() -> None:
     sets = {f"own {lang}": [case for case in cases if not untouched(case)] for lang, cases in own.items()}
     if options.cases:
         sets |= {f"cases {lang}": load(options.cases / f"topics_{lang}.jsonl") for lang in ("en", "it")}
-    sets |= {f"composed {lang}": compose(lang, 60, 1) for lang in ("en", "it")}
+    sets |= {f"composed {lang}": compose(lang, 90, 1) for lang in ("en", "it")}
     kinds = sorted({name.split()[0] for name in sets})
 
     def report(names: Sequence[str], trained: SubjectScale, cases: Callable[[str], list[Case]], note: str) -> None:
@@ -339,6 +374,12 @@ def main() -> None:
             found = [simulate(case, vectors, trained) for case in cases(name)]
             print(f"{note} {name}: {figures(cases(name), found)}", flush=True)
 
+    if options.stored:
+        report(list(sets), scale, sets.__getitem__, "stored weights")
+        report(list(own), scale, lambda lang: [case for case in own[lang] if untouched(case)], "untouched third")
+        for name, cases in sets.items():
+            print(f"{name}: {joins(cases, vectors, scale)}", flush=True)
+        return
     if options.left_out:
         for kind in (kind for kind in kinds if kind != "composed"):
             others = {name: cases for name, cases in sets.items() if not name.startswith(kind)}

@@ -277,7 +277,10 @@ def title_of(text: str) -> str:
     best: list[str] = []
     for clause in _CLAUSE.split(line):
         words = _ELISION.sub(r"\1 ", clause).split()
-        full = [_names(word.strip(_EDGES), empty, opening=at == 0) for at, word in enumerate(words)]
+        full: list[bool] = []
+        for word in (each.strip(_EDGES) for each in words):
+            number = word.isdecimal() and full[-1:] == [True]  # "Wi-Fi 6", but not "i'm 41"
+            full.append(number or _names(word, empty, opening=not full))
         first = full.index(True) if any(full) else len(words)
         if first > 0 and fold(words[0].strip(_EDGES)) not in all_words("topics.definite"):
             # A verb stands between the question word and the article of what is asked: "quanto dista la Luna".

@@ -283,6 +283,7 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], chance: Chance) -> dic
     seen: dict[str, FloatArray] = {
         "bias": np.ones(len(known)),
         "many": np.full(len(known), math.log(len(known))),
+        "alone": np.full(len(known), float(len(known) == 1)),
         "young": np.log(np.minimum(count, _GROWN) / _GROWN),  # topics of one or two turns are rare
         "unanswered": np.full(len(known), float(answer is None)),
         "question_centre": (centres[:, 0] - chance.question[0]) / chance.question[1],
