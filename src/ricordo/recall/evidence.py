@@ -185,7 +185,6 @@ _NEIGHBOUR_MEANING = 0.1
 _STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
 _MOST_SIMILAR = 8.0  # standard deviations; what is beyond counts no more
 _SUBSTANCE = 8  # content words from which on a message can hold an answer by itself
-_PAGE = 50  # content words from which on a message is long
 _LIKELY_WORDS = 0.5  # word evidence from which on the first-stage search keeps a message in any case
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
@@ -250,7 +249,7 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
     total = times.sum(axis=0)[:count]
     best = float(total.max(initial=0, where=allowed))
     weight = float(worths.sum() + (holders == 0).sum() * _idf(count + _ELSEWHERE, np.zeros(1))[0])
-    contained = float((worths @ _said_around(index, said, _leading(total, allowed))).max(initial=0))
+    contained = float((worths @ _said_around(index, said, _leading(total, allowed, best))).max(initial=0))
     return WordEvidence(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),
@@ -261,9 +260,9 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
     )
 
 
-def _leading(scores: Vectors, allowed: NDArray[np.bool_]) -> Rows:
-    """The rows with the highest scores, in no order."""
-    rows = np.flatnonzero(allowed & (scores > 0))
+def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> Rows:
+    """The rows with the highest scores, at least half of the best, in no order."""
+    rows = np.flatnonzero(allowed & (scores > best / 2))
     if len(rows) <= _LEADING:
         return rows
     found: Rows = rows[np.argpartition(-scores[rows], _LEADING)[:_LEADING]]
@@ -325,13 +324,15 @@ def meaning_evidence(
     raw = (alone + index.links.around(rows, weight * alone)) / (1 + index.links.around(rows, weight))
     mean, spread = _typical(index, query, known, rows, alone)
     low, high = mean - 3 * spread, float(raw.max(initial=mean, where=allowed[rows]))
-    deviations = np.zeros(len(index), dtype=np.float32)
     if high - low < 1e-6:
-        return MeaningEvidence(np.where(index.has_vector, np.float32(1), words), deviations)
-    meaning = np.where(index.has_vector, np.float32(0), words).astype(np.float32)
-    meaning[rows] = ((raw - np.float32(low)) / np.float32(high - low)).clip(0, 1)
-    deviations[rows] = (alone - np.float32(mean)) / np.float32(max(spread, 1e-6))
-    return MeaningEvidence(meaning, deviations)
+        return MeaningEvidence(np.where(index.has_vector, np.float32(1), words), np.zeros_like(words))
+    share = ((raw - np.float32(low)) / np.float32(high - low)).clip(0, 1)
+    deviations = (alone - np.float32(mean)) / np.float32(max(spread, 1e-6))
+    if len(rows) == len(index):
+        return MeaningEvidence(share, deviations)
+    whole, typical = np.where(index.has_vector, np.float32(0), words), np.zeros_like(words)
+    whole[rows], typical[rows] = share, deviations
+    return MeaningEvidence(whole, typical)
 
 
 def substance_evidence(index: OwnerIndex, meaning: MeaningEvidence | None) -> Vectors:
@@ -347,15 +348,11 @@ def answer_evidence(index: OwnerIndex, meaning: MeaningEvidence | None) -> Vecto
     """How similar the question before each message is to the question asked: the message answers it."""
     if meaning is None:
         return None
-    similar = np.append(meaning.alone.clip(0, _MOST_SIMILAR) * index.asks / np.float32(_MOST_SIMILAR), np.float32(0))
-    found: Vectors = similar[index.links.before[: len(index)]]
-    return found
-
-
-def length_evidence(index: OwnerIndex) -> Vectors:
-    """Against pages: they hold many words and little of each; 0 up to fifty content words, 1 from five hundred."""
-    found: Vectors = np.log10(np.maximum(index.lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)
-    return found
+    asked = np.flatnonzero(index.asks)
+    after = index.links.after[asked]
+    similar = np.zeros(len(index) + 1, dtype=np.float32)  # the last one stands for a question that nothing follows
+    similar[after] = meaning.alone[asked].clip(0, _MOST_SIMILAR) / np.float32(_MOST_SIMILAR)
+    return similar[:-1]
 
 
 def assistant_evidence(index: OwnerIndex, question: str) -> Vectors | None:

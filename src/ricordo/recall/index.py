@@ -169,6 +169,7 @@ _LIKELIEST = 4_096
 _SAMPLE = 1_024
 # A message is ranked together with the two before it and the one after it.
 _NEAR = 20  # words from which on a neighbour's words count proportionally less
+_PAGE = 50  # content words from which on a message is long
 _LONG_QUESTION = 15  # content words from which on a message that ends with a question also tells something
 _LENT = 0.8  # the most that a neighbour's word counts
 
@@ -395,6 +396,8 @@ class Links:
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
         self.lending = np.minimum(np.float32(_LENT), self.nearness)
+        # 0 up to fifty content words, 1 from five hundred: a page holds many words and little of each.
+        self.pages = np.log10(np.maximum(lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)
         self.window_lengths = lengths + self.around(np.arange(len(lengths)), self.lending * lengths)
 
     def around(self, rows: Rows, values: Vectors) -> Vectors:

@@ -19,7 +19,6 @@ from ricordo.recall.evidence import (
     WordEvidence,
     answer_evidence,
     assistant_evidence,
-    length_evidence,
     meaning_evidence,
     speaker_evidence,
     substance_evidence,
@@ -173,7 +172,7 @@ class _Evidence:
     topic: "Vectors | None"
     answer: "Vectors | None"
     substance: "Vectors"
-    asks: "Vectors"
+    asks: NDArray[np.bool_]
     length: "Vectors"
     assistant: "Vectors | None"
     periods: tuple[Period, ...]
@@ -232,8 +231,8 @@ def _gather(index: "OwnerIndex", question: RecallQuestion, allowed: NDArray[np.b
         topic=topic_evidence(index, question.topics),
         answer=answer_evidence(index, meaning),
         substance=substance_evidence(index, meaning),
-        asks=index.asks.astype(np.float32),
-        length=length_evidence(index),
+        asks=index.asks,
+        length=index.links.pages,
         assistant=assistant_evidence(index, question.text),
         periods=named,
         found=found,
