@@ -105,7 +105,7 @@ def resolve(
     bound = _bind(references, talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
-    if trained and history and len(question) <= LONGEST_FOLLOW_UP:
+    if trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _connected(talk)):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
     additions = fit_additions(question, offered) if offered else ()
@@ -121,6 +121,17 @@ def resolve(
     return Resolution(
         question, language.code, references, bound.resolved, bound.candidates, standalone, additions, rewritten_by
     )
+
+
+def _connected(talk: Talk) -> bool:
+    """Not so for a question without a cue that asks what something is which the last turn never named."""
+    last, language = talk.history[-1], talk.language
+    line = split_words(talk.question)
+    asked = [root(word) for word in line.words if language.is_topical(word)]
+    if not asked or language.copulas.isdisjoint(line.words[:3]) or line.word(0) not in language.question_words:
+        return True
+    known = _said(last, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
+    return any(word in known for word in asked)
 
 
 def open_to_scorer(references: Sequence[ReferenceCue], resolution: "_Bound | Resolution") -> bool:
