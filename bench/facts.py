@@ -33,7 +33,7 @@ from ricordo.people.facts.claims import Claim, UserMessage, is_negative
 from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.facts.patterns import claims_in_message
 from ricordo.people.profile import key_facts
-from ricordo.records.people import FactChange, KnownFacts
+from ricordo.records.derived import FactChange, KnownFacts
 
 # Labels with relative days are written for this moment.
 CASES_NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)

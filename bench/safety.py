@@ -24,7 +24,7 @@ from ricordo.engine.tokens import counter_for
 from ricordo.languages.registry import Locale, languages, memory_words
 from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
-from ricordo.records.people import Profile
+from ricordo.records.derived import Profile
 from ricordo.records.turns import Chunk, Message, Owner, Remembered, Turn
 from ricordo.safety.crisis import detect_crisis
 from ricordo.safety.screen import default_rules, is_strong, signals

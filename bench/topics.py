@@ -24,7 +24,7 @@ from rich.table import Table
 from ricordo.followups.parse import parse
 from ricordo.recall.embedders import Embedder
 from ricordo.recall.embedders.selection import choose
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, follow_up_kind
 from ricordo.topics.thresholds import Scale, Vector, first_centre, moved_centre, scale_for
 

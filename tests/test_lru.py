@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records.lru import LRU
+from ricordo.engine.core import LRU
 
 keys = st.integers(0, 7)
 operations = st.lists(

@@ -50,11 +50,10 @@ from ricordo.settings import (
 if TYPE_CHECKING:
     from ricordo.engine import LLM, Completion
     from ricordo.followups.reference import Pending, Resolved
-    from ricordo.people.session_end import SessionEnd
+    from ricordo.people.facts.learn import SessionEnd
     from ricordo.prompt.memory_block import enhance_prompt, extract_base_prompt, has_memory_context
     from ricordo.recall.search import Hit, Hits
-    from ricordo.records.people import Fact, Flag, Profile, Source, Summary
-    from ricordo.records.topics import Topic, TopicStats
+    from ricordo.records.derived import Fact, Flag, Profile, Source, Summary, Topic, TopicStats
     from ricordo.safety.crisis import Crisis
     from ricordo.topics.session_topic import SessionTopic
 
@@ -128,20 +127,20 @@ __all__ = [
 _LATER = {
     "Completion": "ricordo.engine",
     "Crisis": "ricordo.safety.crisis",
-    "Fact": "ricordo.records.people",
-    "Flag": "ricordo.records.people",
+    "Fact": "ricordo.records.derived",
+    "Flag": "ricordo.records.derived",
     "Hit": "ricordo.recall.search",
     "Hits": "ricordo.recall.search",
     "LLM": "ricordo.engine",
     "Pending": "ricordo.followups.reference",
-    "Profile": "ricordo.records.people",
+    "Profile": "ricordo.records.derived",
     "Resolved": "ricordo.followups.reference",
-    "SessionEnd": "ricordo.people.session_end",
+    "SessionEnd": "ricordo.people.facts.learn",
     "SessionTopic": "ricordo.topics.session_topic",
-    "Source": "ricordo.records.people",
-    "Summary": "ricordo.records.people",
-    "Topic": "ricordo.records.topics",
-    "TopicStats": "ricordo.records.topics",
+    "Source": "ricordo.records.derived",
+    "Summary": "ricordo.records.derived",
+    "Topic": "ricordo.records.derived",
+    "TopicStats": "ricordo.records.derived",
     "enhance_prompt": "ricordo.prompt.memory_block",
     "extract_base_prompt": "ricordo.prompt.memory_block",
     "has_memory_context": "ricordo.prompt.memory_block",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ricordo.engine import LLM
     from ricordo.recall.embedders import Embedder
     from ricordo.recall.search import Hits
-    from ricordo.records.people import Fact, Flag, FlagState, Profile
+    from ricordo.records.derived import Fact, Flag, FlagState, Profile
     from ricordo.worker import WorkQueue
 
 
@@ -257,7 +257,7 @@ class Memory:
 
     def end_if_idle(self, session_id: str, *, user_id: str) -> bool:
         """End a session if it has been idle for `session_end_idle`; whether it was ended now."""
-        from ricordo.people.session_end import end_if_idle
+        from ricordo.people.facts.learn import end_if_idle
 
         return end_if_idle(self._engine, self._owner(user_id), check_id("session_id", session_id))
 
@@ -269,7 +269,7 @@ class Memory:
         """End the sessions that have been idle for `session_end_idle`, of one user or of all; how many ended."""
         if self.settings.profile.remember_person == "off":
             return 0
-        from ricordo.people.session_end import end_idle
+        from ricordo.people.facts.learn import end_idle
 
         tenant = self.settings.tenant_id
         owners = self.store.owners(tenant) if user_id is None else [self._owner(user_id)]

@@ -22,8 +22,8 @@ from ricordo.turns import export, forget, write
 from ricordo.turns.write import Said
 
 if TYPE_CHECKING:
-    from ricordo.people.session_end import SessionEnd
-    from ricordo.records.people import Summary
+    from ricordo.people.facts.learn import SessionEnd
+    from ricordo.records.derived import Summary
     from ricordo.topics.session_topic import SessionTopic, Topics
 
 AnyChunk = Chunk | str | Mapping[str, Any] | tuple[str, str]
@@ -298,7 +298,7 @@ class Session:
 
         Saying something opens it again. Where no person is remembered it is only closed.
         """
-        from ricordo.people.session_end import SessionEnd, end_now
+        from ricordo.people.facts.learn import SessionEnd, end_now
 
         if self._engine.settings.profile.remember_person == "on":
             return end_now(self._engine, self._scope.owner, self.id)
@@ -350,7 +350,7 @@ class Session:
 
 def _end_idle(engine: Engine, scope: Scope) -> list[str]:
     """End idle sessions before the first context of a new one; loaded when it is needed."""
-    from ricordo.people.session_end import end_idle_before
+    from ricordo.people.facts.learn import end_idle_before
 
     return end_idle_before(engine, scope)
 

@@ -6,7 +6,7 @@ import pytest
 from mcp_samples import ADDS, READS, REMOVES, a_memory, call, client_of, refusal
 
 from ricordo.memory import Memory
-from ricordo.records.people import Flag
+from ricordo.records.derived import Flag
 from ricordo.records.turns import Owner
 from ricordo.testing.fakes import START
 

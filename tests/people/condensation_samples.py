@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from ricordo.engine.tokens import ApproximateCounter
-from ricordo.records.people import Summary
+from ricordo.records.derived import Summary
 from ricordo.records.turns import Message, Owner, Turn, message_id
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

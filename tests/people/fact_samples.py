@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ricordo.people.facts.claims import Claim, UserMessage
 from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.facts.patterns import claims_in_message
-from ricordo.records.people import Fact, KnownFacts
+from ricordo.records.derived import Fact, KnownFacts
 
 CASES = Path(__file__).parent.parent / "data" / "facts_cases.jsonl"
 NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ricordo.people.facts.claims import Claim, is_order, ungrounded_reason
 from ricordo.people.facts.extraction import extraction_prompt
 from ricordo.people.facts.patterns import claims_in_message
-from ricordo.records.people import FactKind
+from ricordo.records.derived import FactKind
 
 READ = [claim for case in load_cases(CASES) for claim in claims_in_message(said(case.text))]
 

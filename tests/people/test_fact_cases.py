@@ -9,7 +9,7 @@ from bench.facts import Case, figures, load_cases, main, supersession
 from fact_samples import CASES, said
 
 from ricordo.people.facts.patterns import claims_in_message
-from ricordo.records.people import FACT_KINDS
+from ricordo.records.derived import FACT_KINDS
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from ricordo.people.facts.claims import UserMessage, is_order, refusal_reason
 from ricordo.people.facts.extraction import MAX_FACTS, SCHEMA, extract_by_model, extract_facts, extraction_prompt
 from ricordo.people.facts.merge import merge_claims
 from ricordo.people.facts.patterns import claims_in_message
-from ricordo.records.people import FACT_KINDS, KnownFacts
+from ricordo.records.derived import FACT_KINDS, KnownFacts
 from ricordo.testing.strategies import texts
 
 

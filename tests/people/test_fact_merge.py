@@ -16,7 +16,7 @@ from ricordo.people.facts.learn import forget_change
 from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.facts.patterns import claims_in_message
 from ricordo.people.profile import key_facts
-from ricordo.records.people import FactChange, KnownFacts
+from ricordo.records.derived import FactChange, KnownFacts
 
 
 def knows(*lines: str) -> KnownFacts:

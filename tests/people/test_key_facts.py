@@ -11,7 +11,7 @@ from ricordo.errors import NotFoundError
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.learn import forget_change
 from ricordo.people.profile import facts_at, key_facts
-from ricordo.records.people import KnownFacts, Source
+from ricordo.records.derived import KnownFacts, Source
 
 DAY = timedelta(days=1)
 

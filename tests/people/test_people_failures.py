@@ -14,10 +14,10 @@ import pytest
 from ricordo.engine.core import Scope
 from ricordo.errors import LLMError, SettingsError, StoreError
 from ricordo.memory import Memory
-from ricordo.people import session_end
+from ricordo.people.facts import learn
 from ricordo.presets import settings_from
 from ricordo.prompt import memory_block
-from ricordo.records.people import FactChange, Flag
+from ricordo.records.derived import FactChange, Flag
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import FakeClock, ScriptedLLM, StoreProxy
@@ -222,7 +222,7 @@ def test_yesterday_that_cannot_be_ended_leaves_what_is_known() -> None:
 
 def test_sessions_without_a_goodbye_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more long sessions than wait to be ended beside the chat the latest stay, and those are ended."""
-    monkeypatch.setattr(session_end, "FEW_TURNS", 0)
+    monkeypatch.setattr(learn, "FEW_TURNS", 0)
     clock = FakeClock()
     memory = Memory(MemoryStore(), settings_from({"preset": "maestro", "embedder": "light"}, {}), clock=clock)
     people = [Owner(memory.settings.tenant_id, f"user{number}") for number in range(20)]
@@ -234,7 +234,7 @@ def test_sessions_without_a_goodbye_have_a_bound(monkeypatch: pytest.MonkeyPatch
     engine.queue = WorkQueue(index=lambda *_: None, people=partial(people_slice, engine), most=3)
     engine.queue.close()
     for owner in people:
-        memory_block.known_for_context(engine, Scope(owner, "new", "euclide"), session_end.end_idle_before)
+        memory_block.known_for_context(engine, Scope(owner, "new", "euclide"), learn.end_idle_before)
     waiting = engine.queue.people.sessions
     assert list(waiting) == [(owner, "old") for owner in people[-3:]]
     while engine.queue.people._slice():

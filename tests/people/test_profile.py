@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.people.profile import as_bullets, as_list, build_profile, profile_json
-from ricordo.records.people import Fact, Profile, Summary
+from ricordo.records.derived import Fact, Profile, Summary
 from ricordo.settings import ProfileSettings
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC)

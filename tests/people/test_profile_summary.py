@@ -13,7 +13,7 @@ from ricordo.languages.registry import language as language_by_code
 from ricordo.people.profile import build_profile, join_pieces, summary_pieces
 from ricordo.people.summaries.layout import SummaryParts, speaker_lines
 from ricordo.prompt.memory_block import one_line
-from ricordo.records.people import Summary
+from ricordo.records.derived import Summary
 from ricordo.settings import ProfileSettings
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC)

@@ -8,7 +8,7 @@ from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.languages.registry import Locale, for_students
 from ricordo.prompt.memory_block import MemoryShares, enhance_prompt, extract_base_prompt, has_memory_context
-from ricordo.records.people import Profile
+from ricordo.records.derived import Profile
 from ricordo.safety.screen import default_rules
 
 COUNT = counter_for("o200k").count

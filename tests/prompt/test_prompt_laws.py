@@ -8,7 +8,7 @@ from ricordo.languages.english import MEMORY as ENGLISH_HEADINGS
 from ricordo.languages.italian import MEMORY as ITALIAN_HEADINGS
 from ricordo.languages.registry import memory_words
 from ricordo.prompt.memory_block import MemoryShares, enhance_prompt, extract_base_prompt, has_memory_context, one_line
-from ricordo.records.people import Profile
+from ricordo.records.derived import Profile
 from ricordo.safety.fence import close_fence, open_fence
 
 COUNT = counter_for("o200k").count

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
-from ricordo.records.people import TRUST, Subject, Trust
+from ricordo.records.derived import TRUST, Subject, Trust
 from ricordo.safety.screen import (
     DECISIONS,
     POLICIES,

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from ricordo.records.topics import TopicChange
+from ricordo.records.derived import TopicChange
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from psycopg import sql
 
 from ricordo.errors import StoreError
+from ricordo.records.derived import Topic, TopicChange
 from ricordo.records.service import StoredItem
-from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn, TurnVectors, message_id
 from ricordo.stores.postgres import PostgresStore, documents_keys_jobs, turn_statements
 from ricordo.stores.postgres.schema import TABLES

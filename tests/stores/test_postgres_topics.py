@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from ricordo.errors import DamageError
-from ricordo.records.topics import TopicChange
+from ricordo.records.derived import TopicChange
 from ricordo.records.turns import Owner, Turn, TurnVectors
 from ricordo.stores.postgres import PostgresStore, derived_statements, turn_statements
 from ricordo.stores.postgres.schema import TABLES

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ricordo.errors import DamageError
-from ricordo.records.topics import TopicChange
+from ricordo.records.derived import TopicChange
 from ricordo.records.turns import Owner, Turn
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.stores.sqlite.store import copy_to_sqlite

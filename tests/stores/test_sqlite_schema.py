@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ricordo.errors import SchemaError, StoreError
+from ricordo.records.derived import TopicChange
 from ricordo.records.service import StoredItem
-from ricordo.records.topics import TopicChange
 from ricordo.stores import items
 from ricordo.stores.open import Migration, migrations_for
 from ricordo.stores.sqlite import SqliteStore, documents_keys_jobs, people, topics, turn_statements

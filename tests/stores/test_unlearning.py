@@ -6,7 +6,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records.people import Fact, FactChange, Source
+from ricordo.records.derived import Fact, FactChange, Source
 from ricordo.stores.write_rules import Unlearned, with_live_sources, without_session
 from ricordo.testing.fakes import START, a_fact
 

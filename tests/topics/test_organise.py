@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.records.topics import Topic, TopicChange, TopicStats
+from ricordo.records.derived import Topic, TopicChange, TopicStats
 from ricordo.records.turns import Owner
 from ricordo.stores.archive.block import pack
 from ricordo.stores.archive.export import import_messages

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import NOW, a_topic, topic_lists
 
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.topics.decay import faded_topics
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from topic_samples import a_topic
 
 from ricordo.recall.embedders.light import LightEmbedder
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, similarity, title_of
 from ricordo.topics.thresholds import Vector, bytes_of, first_centre, moved_centre, scale, scale_for, vector_of
 

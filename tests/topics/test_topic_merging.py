@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import NOW, a_topic, topic_lists
 
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.topics.session_topic import Proposal, importance_after, merged, near_topics
 from ricordo.topics.thresholds import scale_for, vector_of
 

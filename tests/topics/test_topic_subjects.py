@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.recall.embedders.light import LightEmbedder
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.topics.assign import TopicMessage
 from ricordo.topics.subjects import (
     FIRST_TURNS,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.topics.thresholds import bytes_of
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)

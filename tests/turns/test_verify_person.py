@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records.people import Fact, FactChange, Source
+from ricordo.records.derived import Fact, FactChange, Source
 from ricordo.records.service import Damage
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore

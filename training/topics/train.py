@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ricordo.recall.embedders.selection import choose
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.topics.assign import TopicMessage, title_of
 from ricordo.topics.subjects import (
     KnownTopic,

@@ -17,7 +17,7 @@ from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
-    from ricordo.records.people import Fact
+    from ricordo.records.derived import Fact
 
 READER = "reader"
 _NOT_TALK = (READER, "clarification", "safety")  # answerers whose answers are no source

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from ricordo.prompt.context import Context
 from ricordo.prompt.render import chat_message
-from ricordo.records.people import Fact, Flag, Profile, Summary
+from ricordo.records.derived import Fact, Flag, Profile, Summary
 from ricordo.records.service import as_json
 from ricordo.records.turns import Message, SessionInfo, Turn
 

@@ -45,7 +45,7 @@ from ricordo.cli.output import (
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
-from ricordo.records.people import Fact, Flag, FlagState, Profile, Summary
+from ricordo.records.derived import Fact, Flag, FlagState, Profile, Summary
 
 MAX_FACT = 100  # characters of a fact in a row; --json has all of them
 

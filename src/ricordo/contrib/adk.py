@@ -31,11 +31,10 @@ from ricordo.contrib.tool_calls import (
     path,
     sessions_of,
 )
-from ricordo.engine.core import new_id
+from ricordo.engine.core import LRU, new_id
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, Limits, check_metadata
 from ricordo.memory import Memory
-from ricordo.records.lru import LRU
 from ricordo.records.service import SessionState, StoredItem
 from ricordo.records.turns import Json, Message, Owner, turn_id_of
 from ricordo.session import Session as Talk  # a session is also what ADK calls its own

@@ -39,13 +39,13 @@ from ricordo.contrib.tool_calls import (
     paired,
     user_of,
 )
+from ricordo.engine.core import LRU
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import BudgetError, RicordoError
 from ricordo.limits import check_id
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
-from ricordo.records.lru import LRU
 from ricordo.records.turns import DEFAULT_AGENT, Json, Message, Role, Turn
 from ricordo.safety.crisis import SafeReply, crisis_reply
 from ricordo.session import Session

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from ricordo.documents.chunks import PATH, Kind, Piece, chunk, read_pdf
 from ricordo.engine import Clock
+from ricordo.engine.core import LRU
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import Limits, check_id, check_text
 from ricordo.recall.embedders import Embedder
 from ricordo.recall.evidence import hashed, question_words, stems
 from ricordo.recall.quantization import Vectors
-from ricordo.records.lru import LRU
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Asked, Chunk, Owner, library_of
 from ricordo.settings import Settings

@@ -13,7 +13,7 @@ from functools import cached_property
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import LazyPattern, Locale, Words
 from ricordo.languages.text import fold
-from ricordo.records.people import FactKind
+from ricordo.records.derived import FactKind
 
 
 @dataclass(frozen=True, eq=False, repr=False)

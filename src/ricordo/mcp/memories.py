@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids
-from ricordo.records.people import Fact
+from ricordo.records.derived import Fact
 from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn, turn_id_of
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from ricordo.mcp.memories import (
     title_of,
 )
 from ricordo.recall.evidence import stems
-from ricordo.records.people import Fact
+from ricordo.records.derived import Fact
 from ricordo.records.turns import Message, Turn, turn_id_of
 
 INDEX_WAIT_SECONDS = 5.0  # for an index that is behind

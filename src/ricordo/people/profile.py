@@ -19,7 +19,7 @@ from ricordo.languages.text import fold, sentences
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.facts.merge import group_of
 from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
-from ricordo.records.people import Fact, FactKind, Profile, Summary
+from ricordo.records.derived import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
 from ricordo.settings import ProfileSettings
 
@@ -264,9 +264,3 @@ def is_outdated(fact: Fact, now: datetime) -> bool:
 def _weight(fact: Fact, now: datetime) -> float:
     age = max(now - fact.valid_from, timedelta(0))
     return math.log2(1 + len(fact.sources)) + float(0.5 ** (age / _FADES))
-
-
-def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
-    """The latest condensation of a session."""
-    found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
-    return found[0] if found else None

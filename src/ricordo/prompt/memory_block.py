@@ -14,8 +14,8 @@ from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.base import MemoryWords
 from ricordo.languages.dates import relative_day
 from ricordo.languages.registry import Locale, languages, memory_words
-from ricordo.people.profile import newest_summary, profile_of
-from ricordo.records.people import Profile
+from ricordo.people.profile import profile_of
+from ricordo.records.derived import Profile
 from ricordo.records.turns import KnownContext
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
@@ -323,7 +323,8 @@ def known_for_context(engine: Engine, scope: Scope, end_idle: EndIdle | None = N
     notes: list[str] = []
     if end_idle and engine.settings.profile.remember_person == "on" and not _has_answers(engine, scope):
         notes = end_idle(engine, scope)
-    condensed = newest_summary(engine, scope.owner, scope.session_id)
+    found = engine.store.people.summaries(scope.owner, session_id=scope.session_id, kind="condensation", limit=1)
+    condensed = found[0] if found else None
     hidden = quarantined(engine, scope.owner) if condensed else frozenset()
     profile = ""
     if engine.settings.profile.remember_person == "on":

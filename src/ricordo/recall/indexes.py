@@ -13,12 +13,12 @@ from uuid import UUID
 
 import numpy as np
 
+from ricordo.engine.core import LRU
 from ricordo.recall.embedders import Embedder, EmbedderChoice, EmbedderError, TimedEmbedder
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
-from ricordo.records.lru import LRU
 from ricordo.records.turns import Owner, SessionMark, Turn, TurnVectors
 from ricordo.safety.crisis import CrisisDetector, crisis_detector
 

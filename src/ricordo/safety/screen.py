@@ -16,12 +16,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from ricordo.engine.core import EVERY, Engine, new_id, quarantined
+from ricordo.engine.core import EVERY, LRU, Engine, new_id, quarantined
 from ricordo.errors import SettingsError
 from ricordo.languages.registry import AnyLanguage, language
 from ricordo.people.summaries.layout import without_labels, without_reader_phrases
-from ricordo.records.lru import LRU
-from ricordo.records.people import TRUST, Fact, Flag, FlagState, Subject, Summary, Trust
+from ricordo.records.derived import TRUST, Fact, Flag, FlagState, Subject, Summary, Trust
 from ricordo.records.turns import Message, Owner, Turn
 from ricordo.safety.crisis import Crisis, crisis_detector
 from ricordo.safety.fence import has_hidden, normalise

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import prometheus_client as prometheus
 
 from ricordo.errors import StoreError, StoreUnavailable
-from ricordo.records.people import Summary
+from ricordo.records.derived import Summary
 from ricordo.records.turns import Message, Owner, SessionInfo, StoredReceipt, Turn
 from ricordo.stores.protocols import PeopleStore, Store, TurnStore
 

@@ -14,9 +14,8 @@ from ricordo.followups.reference import Pending, Resolved
 from ricordo.limits import check_id, check_time
 from ricordo.recall.evidence import stems
 from ricordo.recall.search import Hit
-from ricordo.records.people import Fact, Flag, Summary
+from ricordo.records.derived import Fact, Flag, Summary, Topic
 from ricordo.records.service import Document, StoredChunk
-from ricordo.records.topics import Topic
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 from ricordo.stores.protocols import Store
 from ricordo.topics.decay import Fading

@@ -9,9 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from ricordo.errors import DamageError
-from ricordo.records.people import Fact, Flag, Source, Summary
+from ricordo.records.derived import Fact, Flag, Source, Summary, Topic
 from ricordo.records.service import ApiKey, Document, Job, StoredChunk
-from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionMark, TurnVectors, canonical
 from ricordo.stores.turn_rows import micros, moment
 

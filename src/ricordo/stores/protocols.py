@@ -12,9 +12,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
+from ricordo.records.derived import (
+    FactChange,
+    Flag,
+    FlagState,
+    KnownFacts,
+    Summary,
+    SummaryKind,
+    TopicChange,
+    TopicShelf,
+)
 from ricordo.records.service import Damage, Expired, StoreHealth, StoreStats
-from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import (
     Block,
     Message,

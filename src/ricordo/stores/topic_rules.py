@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from ricordo.records.topics import Topic, TopicChange, TopicShelf
+from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Message, Turn, checksum, message_id, turn_id_of
 from ricordo.stores.archive.block import DamagedBlock, pack, unpack
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.limits import check_id
-from ricordo.records.people import Fact, FactChange
+from ricordo.records.derived import Fact, FactChange
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, SessionInfo, Turn, message_id, turn_id_of
 

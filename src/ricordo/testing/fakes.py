@@ -9,9 +9,8 @@ from uuid import uuid4
 
 from ricordo.engine import Completion
 from ricordo.errors import LLMError
-from ricordo.records.people import Fact, Flag, Source, Summary
+from ricordo.records.derived import Fact, Flag, Source, Summary, Topic
 from ricordo.records.service import ApiKey, Document, StoredChunk
-from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Json, Message, Owner, Role, Turn, TurnVectors, message_id, open_turn
 from ricordo.stores.archive.block import pack
 from ricordo.stores.memory import MemoryStore

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ricordo.errors import RicordoError
-from ricordo.records.people import Fact, FactChange, Flag, Summary
-from ricordo.records.topics import Topic, TopicChange
+from ricordo.records.derived import Fact, FactChange, Flag, Summary, Topic, TopicChange
 from ricordo.records.turns import (
     Message,
     Owner,

@@ -13,9 +13,8 @@ from uuid import uuid4
 
 from hypothesis import strategies as st
 
-from ricordo.records.people import FACT_KINDS, TRUST, Fact, Flag, Source, Summary
+from ricordo.records.derived import FACT_KINDS, TRUST, Fact, Flag, Source, Summary, Topic
 from ricordo.records.service import ApiKey, Document, StoredChunk
-from ricordo.records.topics import Topic
 from ricordo.records.turns import Json, Message, Owner, StoredReceipt, Turn, canonical, message_id
 
 HOSTILE = (

@@ -17,7 +17,7 @@ from ricordo.languages.registry import language
 from ricordo.languages.text import guess_language
 from ricordo.people.summaries.extractive import quotable_sentences
 from ricordo.people.summaries.layout import without_reader_phrases
-from ricordo.records.topics import Topic, TopicChange
+from ricordo.records.derived import Topic, TopicChange
 from ricordo.records.turns import Block, Owner, Turn
 from ricordo.stores.archive.block import pack
 from ricordo.topics.subjects import subject_words

@@ -18,7 +18,7 @@ from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage, all_words, language
 from ricordo.languages.text import fold, guess_language
 from ricordo.recall.evidence import stems
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.records.turns import Role
 from ricordo.topics.thresholds import Scale, Vector, dimensions_of, matrix_of, vector_of
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from ricordo.records.topics import Topic
+    from ricordo.records.derived import Topic
     from ricordo.settings import TopicSettings
 
 MemoryType = Literal["short-term", "transitioning", "long-term"]

@@ -11,14 +11,13 @@ from datetime import UTC, datetime, timedelta
 from threading import Lock
 from uuid import uuid4
 
-from ricordo.engine.core import Engine, Scope, cause_of, log_failure, quarantined, turns_by_number
+from ricordo.engine.core import LRU, Engine, Scope, cause_of, log_failure, quarantined, turns_by_number
 from ricordo.errors import StoreError
 from ricordo.followups.parse import parse
 from ricordo.people.summaries.layout import without_reader_phrases
 from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.quantization import Vectors
-from ricordo.records.lru import LRU
-from ricordo.records.topics import IMPORTANCE, Topic, TopicChange, TopicShelf
+from ricordo.records.derived import IMPORTANCE, Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, Turn, turn_id_of
 from ricordo.topics.archive import change_topic, compact, messages_in, pack_all, recount, restore
 from ricordo.topics.assign import (

@@ -11,7 +11,7 @@ import numpy as np
 from ricordo.engine.core import Engine, Scope, turns_by_number
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id, check_ids, check_within
-from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats
+from ricordo.records.derived import Topic, TopicChange, TopicShelf, TopicStats
 from ricordo.records.turns import Turn
 from ricordo.stores.archive.export import export_messages
 from ricordo.topics.archive import attempts, change_topic

@@ -22,7 +22,7 @@ from ricordo.languages.base import Language
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.text import fold, guess_language_of
 from ricordo.recall.evidence import stem, tokens
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, TopicMessage, follow_up_kind
 from ricordo.topics.thresholds import Chance, SubjectScale, Vector, vector_of
 

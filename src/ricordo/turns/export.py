@@ -10,7 +10,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from ricordo.engine.core import EVERY, Engine, Scope
+from ricordo.engine.core import EVERY, LRU, Engine, Scope
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.languages.registry import Locale
 from ricordo.limits import (
@@ -25,7 +25,6 @@ from ricordo.limits import (
     check_tool_calls,
 )
 from ricordo.prompt.window import label, said
-from ricordo.records.lru import LRU
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
 from ricordo.turns import export_items
 

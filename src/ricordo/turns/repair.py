@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from ricordo.engine.core import Engine
 from ricordo.errors import DamageError, RicordoError
-from ricordo.records.people import FactChange
+from ricordo.records.derived import FactChange, Topic, TopicChange, TopicShelf
 from ricordo.records.service import Damage, Repair
-from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, SessionInfo, Turn
 from ricordo.topics.archive import attempts, recounted
 from ricordo.turns.verify import bad_summaries, every_session, every_summary, owners_of, verify

@@ -14,9 +14,8 @@ from ricordo.engine.core import Engine
 from ricordo.engine.tokens import recounted
 from ricordo.errors import DamageError, RicordoError
 from ricordo.prompt.receipt import from_stored
-from ricordo.records.people import Fact, Source, Summary
+from ricordo.records.derived import Fact, Source, Summary, Topic
 from ricordo.records.service import Damage, Verification
-from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo, Turn, checksum, turn_id_of
 from ricordo.stores.archive.block import unpack
 from ricordo.topics.archive import messages_in

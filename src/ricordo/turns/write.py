@@ -26,8 +26,8 @@ from ricordo.limits import (
     check_within,
 )
 from ricordo.prompt.receipt import Receipt, to_stored
+from ricordo.records.derived import IMPORTANCE
 from ricordo.records.service import ImportResult
-from ricordo.records.topics import IMPORTANCE
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, StoredReceipt, Turn, message_id, open_turn
 from ricordo.turns import export_items
 from ricordo.turns.export import from_document, lost_turns
@@ -279,8 +279,7 @@ def index_slice(engine: Engine, owner: Owner, session_id: str, late: Details) ->
 
 def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details) -> Details | None:
     """A little of what is due for a session: title, facts, condensation, and its end where `details` say so."""
-    from ricordo.people.facts.learn import learn_facts
-    from ricordo.people.session_end import end_if_idle
+    from ricordo.people.facts.learn import end_if_idle, learn_facts
     from ricordo.people.summaries.condense import condense_if_due, name_session
 
     try:

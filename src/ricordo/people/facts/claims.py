@@ -21,7 +21,7 @@ from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold
 from ricordo.people.facts.clauses import clauses, own_text, stated_text
 from ricordo.recall.evidence import stem, stems, tokens
-from ricordo.records.people import FACT_KINDS, FactKind, Source, Trust
+from ricordo.records.derived import FACT_KINDS, FactKind, Source, Trust
 from ricordo.safety.crisis import detect_crisis
 
 Similarity = Callable[[str, str], float]

@@ -25,7 +25,7 @@ from ricordo.people.facts.claims import (
 )
 from ricordo.people.facts.patterns import without_deadline
 from ricordo.people.facts.statements import could_be_stated, message_claims, remembered_claims
-from ricordo.records.people import FACT_KINDS, FactKind
+from ricordo.records.derived import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 MAX_TOKENS = 800

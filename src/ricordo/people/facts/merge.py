@@ -38,7 +38,7 @@ from ricordo.people.facts.timeline import (
     unknown_time,
 )
 from ricordo.recall.evidence import tokens
-from ricordo.records.people import Fact, FactChange, FactKind, KnownFacts
+from ricordo.records.derived import Fact, FactChange, FactKind, KnownFacts
 from ricordo.safety.screen import least_trusted
 
 # Groups of which a person has one at a time: a newer claim replaces the older.

@@ -27,7 +27,7 @@ from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, su
 from ricordo.people.facts.judge import Judged, describe, is_available, judge, segments
 from ricordo.people.facts.patterns import claims_in_message, read_clause
 from ricordo.recall.evidence import stems, tokens
-from ricordo.records.people import FactKind
+from ricordo.records.derived import FactKind
 
 _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 # How much surer the judge must be (in logits) of a message that works on a text, plays a part or jokes; of a sentence

@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 
 from ricordo.languages.dates import periods
 from ricordo.people.facts.claims import Claim, MessageTime, claim_digest, core_terms
-from ricordo.records.people import Fact, FactKind, Source, Trust
+from ricordo.records.derived import Fact, FactKind, Source, Trust
 
 TimeLookup = Callable[[str], MessageTime | None]
 MAX_SOURCES = 20  # per fact: the first and the newest

@@ -11,8 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ricordo.engine.core import EVERY, Engine, new_id, quarantined
-from ricordo.people.profile import newest_summary
+from ricordo.engine.core import EVERY, LRU, Engine, new_id, quarantined
 from ricordo.people.summaries.layout import TurnRange
 from ricordo.people.summaries.summarise import (
     SummaryWriter,
@@ -22,8 +21,7 @@ from ricordo.people.summaries.summarise import (
     summarise_session,
     writer_of,
 )
-from ricordo.records.lru import LRU
-from ricordo.records.people import Summary, Trust
+from ricordo.records.derived import Summary, Trust
 from ricordo.records.turns import Owner, SessionChanges
 from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of, signals
 
@@ -68,6 +66,12 @@ class SessionSizes:
         """Drop the cached sizes of an owner."""
         with self._lock:
             self._known.remove_where(lambda key: key[0] == owner)
+
+
+def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
+    """The latest condensation of a session."""
+    found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
+    return found[0] if found else None
 
 
 def condense_if_due(engine: Engine, owner: Owner, session_id: str) -> Summary | None:

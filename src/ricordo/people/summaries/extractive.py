@@ -41,7 +41,7 @@ from ricordo.people.summaries.layout import (
 if TYPE_CHECKING:
     from ricordo.engine import TokenCounter
     from ricordo.languages.base import SummaryWording
-    from ricordo.records.people import Summary
+    from ricordo.records.derived import Summary
     from ricordo.records.turns import Message, Turn
 
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)

@@ -19,7 +19,7 @@ from ricordo.people.summaries.evidence import Evidence, contains_verbatim
 if TYPE_CHECKING:
     from ricordo.engine import TokenCounter
     from ricordo.languages.base import SummaryWording
-    from ricordo.records.people import Summary
+    from ricordo.records.derived import Summary
     from ricordo.records.turns import Message, Turn
 
 SEPARATOR = " · "

@@ -45,7 +45,7 @@ from ricordo.people.summaries.layout import (
     speaker_lines,
     uncovered_turns,
 )
-from ricordo.records.people import Summary
+from ricordo.records.derived import Summary
 from ricordo.safety.fence import fenced
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from ricordo.chat.response import ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import LARGEST
-from ricordo.records.topics import Topic
+from ricordo.records.derived import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo
 from ricordo.server import chat_schemas as chat
 from ricordo.server import tenant_schemas as tenant

@@ -8,9 +8,8 @@ from datetime import datetime
 from threading import RLock
 from uuid import UUID
 
-from ricordo.records.people import Flag, KnownFacts, Subject, Summary
+from ricordo.records.derived import Flag, KnownFacts, Subject, Summary, Topic, TopicChange, TopicShelf
 from ricordo.records.service import ApiKey, Document, Job, StoredChunk, StoredItem
-from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Turn, TurnVectors
 from ricordo.stores import topic_rules, write_rules
 from ricordo.stores.turn_rows import ENDLESS, texts_in

@@ -3,8 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
-from ricordo.records.topics import TopicChange, TopicShelf
+from ricordo.records.derived import (
+    Fact,
+    FactChange,
+    Flag,
+    FlagState,
+    KnownFacts,
+    Summary,
+    SummaryKind,
+    TopicChange,
+    TopicShelf,
+)
 from ricordo.records.turns import Block, Owner, TurnVectors
 from ricordo.stores import topic_rules, write_rules
 from ricordo.stores.memory.home import Home, Homes, MemorySession

@@ -6,7 +6,7 @@ Every script locks the sessions first, then the agents' revisions, then the owne
 
 from collections.abc import Iterable, Sequence
 
-from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
+from ricordo.records.derived import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ricordo.records.topics import Topic, TopicChange, TopicShelf
+from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Message, Owner, Turn, TurnVectors, message_id
 from ricordo.stores.archive.block import DamagedBlock
 from ricordo.stores.derived_rows import (

@@ -10,9 +10,17 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from ricordo.errors import StoreUnavailable
-from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
+from ricordo.records.derived import (
+    FactChange,
+    Flag,
+    FlagState,
+    KnownFacts,
+    Summary,
+    SummaryKind,
+    TopicChange,
+    TopicShelf,
+)
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk, StoredItem
-from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, TurnVectors
 from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.stores.spool.database import SpooledDatabase

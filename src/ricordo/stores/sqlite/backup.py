@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ricordo.errors import ConflictError
-from ricordo.records.people import Summary
+from ricordo.records.derived import Summary, TopicChange, TopicShelf
 from ricordo.records.service import Damage
-from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import Block, SessionInfo, StoredReceipt, Turn, TurnVectors
 from ricordo.stores.derived_rows import block_to_row
 from ricordo.stores.sqlite import people, topics, turn_operations, vectors

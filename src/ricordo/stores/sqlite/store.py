@@ -14,8 +14,8 @@ from types import MappingProxyType
 from uuid import UUID
 
 from ricordo.errors import ConflictError, StoreUnavailable
+from ricordo.records.derived import TopicShelf
 from ricordo.records.service import ApiKey, Damage, StoredItem, StoreHealth, StoreStats
-from ricordo.records.topics import TopicShelf
 from ricordo.records.turns import Owner, SessionInfo, Turn, TurnVectors
 from ricordo.stores.derived_rows import row_to_fact
 from ricordo.stores.protocols import Store

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ricordo.records.topics import Topic, TopicChange, TopicShelf
+from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, Turn
 from ricordo.stores.derived_rows import (
     BLOCK_COLUMNS,

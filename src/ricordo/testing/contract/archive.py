@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ricordo.engine.core import Scope
 from ricordo.errors import ConflictError
 from ricordo.prompt.compose import Slots, compose, recompose
-from ricordo.records.topics import TopicChange
+from ricordo.records.derived import TopicChange
 from ricordo.records.turns import Block, Owner, SessionInfo, Turn
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.prompt.receipt import Receipt, to_stored
-from ricordo.records.topics import TopicChange, TopicShelf
+from ricordo.records.derived import TopicChange, TopicShelf
 from ricordo.records.turns import Owner, SessionChanges, StoredReceipt, Turn, canonical
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store

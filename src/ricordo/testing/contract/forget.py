@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records.people import Fact, FactChange
+from ricordo.records.derived import Fact, FactChange
 from ricordo.records.turns import Owner, SessionChanges, Turn
 from ricordo.stores.protocols import Store
 from ricordo.testing.contract.base import Contract, assert_sound, law

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import ValidationError
-from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summary
+from ricordo.records.derived import FactChange, Flag, FlagState, KnownFacts, Summary
 from ricordo.records.turns import Owner
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies

@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records.topics import TopicChange, TopicShelf
+from ricordo.records.derived import TopicChange, TopicShelf
 from ricordo.records.turns import Owner, SessionChanges, SessionMark, TurnVectors
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
