@@ -130,11 +130,12 @@ def rank(
             return []
         scores, evidence = scored
         rows = _best(index, scores, limit)
+        sure = evidence.sureness(weights) / weights.total
         found = zip(rows, evidence.words.said_by(index, rows), index.cosines(rows, question.vector), strict=True)
         return [
             RankedMessage(
                 index.message_ids[row],
-                min(1.0, max(0.0, float(scores[row] / weights.total))),
+                min(1.0, max(0.0, float(scores[row]) * sure)),
                 evidence.reasons(index, row, *said),
                 evidence.words.coverage(index.same_turn(row)),
                 cosine,
@@ -178,12 +179,19 @@ class _Evidence:
     periods: tuple[Period, ...]
     found: NDArray[np.bool_]
 
+    def given_up(self, weights: EvidenceWeights) -> float:
+        """The share of the words' weight that goes to meaning."""
+        return weights.yielding * (1 - self.words.certainty) if self.meaning is not None else 0.0
+
+    def sureness(self, weights: EvidenceWeights) -> float:
+        """How far a score can be trusted: something is always nearest, so less where only meaning speaks."""
+        return 1 - self.given_up(weights) * weights.words / (weights.words + weights.meaning)
+
     def weighed(self, weights: EvidenceWeights) -> "Vectors":
+        given_up = self.given_up(weights)
         if self.meaning is None:
-            given_up = 0.0
             total = np.float32(weights.words + weights.meaning) * self.words.share
         else:
-            given_up = weights.yielding * (1 - self.words.certainty)
             total = np.float32(weights.words * (1 - given_up)) * self.words.share
             total += np.float32(weights.meaning + weights.words * given_up) * self.meaning.share
         for weight, kind in (
