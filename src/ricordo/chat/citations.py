@@ -149,8 +149,3 @@ def check(answer: str, offered: Iterable[str]) -> Checked:
     checker = CitationCheck(offered)
     text = checker.feed(answer) + checker.close()
     return Checked(text, checker.cited, checker.removed)
-
-
-def without_citations(text: str) -> str:
-    """The text without anything that looks like a citation."""
-    return check(text, ()).text if "[" in text else text

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ricordo.chat.citations import without_citations
+from ricordo.chat.citations import check
 from ricordo.chat.question import QuestionKind, SubjectWord, subject_words
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
 from ricordo.languages.registry import AnyLanguage
@@ -336,3 +336,8 @@ def margin(scores: list[float] | tuple[float, ...]) -> float:
 
 def _unit(number: float) -> float:
     return min(1.0, max(0.0, number))
+
+
+def without_citations(text: str) -> str:
+    """The text without anything that looks like a citation."""
+    return check(text, ()).text if "[" in text else text

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans
+from ricordo.languages.text import WordSpans, is_content, is_topical
 
 _MARKS = frozenset(",;:.!?")
 
@@ -80,7 +80,7 @@ def _described(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """Whether the noun is told apart by what follows ("the city with the most bridges")."""
     word = line.word(at)
     return line.is_word(at) and (
-        language.is_content(word) or word in language.prepositions or word in language.clause_words
+        is_content(language, word) or word in language.prepositions or word in language.clause_words
     )
 
 
@@ -109,7 +109,7 @@ def _pointing(line: WordSpans, language: FollowUpWords, index: int) -> int | Non
 def _goes_somewhere(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     """ "drive there", "from there"; neither "is there" nor "hello there"."""
     before = line.word(index - 1)
-    acts = language.is_content(before) or before in language.verbs
+    acts = is_content(language, before) or before in language.verbs
     moves = index >= 2 and acts and before not in language.auxiliaries
     return (moves or before in language.prepositions) and not _content_at(line, language, index + 1)
 
@@ -222,13 +222,13 @@ def _opens_clause(line: WordSpans, language: FollowUpWords, at: int) -> bool:
 def _names(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """Whether a word names something by itself, and not only as part of "health benefits"."""
     token = line.tokens[at]
-    if not token.is_word or not language.is_topical(token.word) or token.word.isdecimal():
+    if not token.is_word or not is_topical(language, token.word) or token.word.isdecimal():
         return False
     return token.capital or line.word(at + 1) not in language.relational
 
 
 def _content_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    return line.is_word(at) and language.is_content(line.word(at))
+    return line.is_word(at) and is_content(language, line.word(at))
 
 
 _FRAGMENT_WORDS = 6
@@ -309,7 +309,7 @@ def _part(line: WordSpans, language: FollowUpWords, count: int) -> str:
     while at and (line.word(at[0]) in language.part_fillers or line.word(at[0]) in language.coordinators):
         at.pop(0)
     if not at or not any(
-        language.is_content(line.word(index)) or line.word(index) in language.ordinals for index in at
+        is_content(language, line.word(index)) or line.word(index) in language.ordinals for index in at
     ):
         return ""
     start, end = line.span(at[0], at[-1])
@@ -323,7 +323,7 @@ def _fragment(line: WordSpans, language: FollowUpWords, clause: str) -> bool:
         return False
     if words[0] in language.prepositions or words[0] in language.part_openers:
         return True
-    named = [word for word in words if language.is_content(word) or word in language.ordinals]
+    named = [word for word in words if is_content(language, word) or word in language.ordinals]
     waits = all(word in language.relational for word in named)
     return bool(named) and len(named) <= 3 and (not waits or len(words) == 1) and not _holds_clause(words, language)
 
@@ -347,7 +347,7 @@ def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:
     words = line.words
     if len(words) > _QUESTION_WORDS or any(word in language.second_person for word in words):
         return False
-    if any(language.is_topical(word) for word in words):
+    if any(is_topical(language, word) for word in words):
         return False
     if _names_someone(line):
         return False
@@ -377,7 +377,9 @@ def _unsorted(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """ "What type is best?": a question that sorts, without saying what."""
     for at in range(min(3, len(line.tokens) - 1)):
         if line.word(at) in language.sorting_words and line.word(at + 1) in language.sort_nouns:
-            if line.is_word(at + 2) and (line.word(at + 2) in language.links or language.is_topical(line.word(at + 2))):
+            if line.is_word(at + 2) and (
+                line.word(at + 2) in language.links or is_topical(language, line.word(at + 2))
+            ):
                 return None
             start, end = line.span(at, at + 1)
             return ReferenceCue("ellipsis", 0.65, start, end, line.original[start:end])
@@ -391,12 +393,12 @@ def _plural_of_something(line: WordSpans, language: FollowUpWords) -> bool:
         return False
     head, other = match.group("head"), match.group("other")
     return head in language.relational and all(
-        language.is_content(word) and _lower_case(line, word) for word in other.split()
+        is_content(language, word) and _lower_case(line, word) for word in other.split()
     )
 
 
 def _topical_words(line: WordSpans, language: FollowUpWords) -> int:
-    return sum(language.is_topical(word) for word in line.words)
+    return sum(is_topical(language, word) for word in line.words)
 
 
 def _names_someone(line: WordSpans) -> bool:

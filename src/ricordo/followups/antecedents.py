@@ -23,7 +23,7 @@ from ricordo.followups.reference import LONGEST_FOLLOW_UP, Addition, Candidate, 
 from ricordo.followups.rewrite import alternatives
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import all_words
-from ricordo.languages.text import WordSpans, root, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem, stems
 
 ACTS = 0.6  # the least probability of the first phrase
 ACTS_ON_CUE = 0.4  # the same where the question has a cue
@@ -146,7 +146,7 @@ def _leaves_alone(talk: Talk) -> bool:
     if ":" in talk.question and line.word(0) in talk.language.text_requests:
         return True
     polite = all_words("topics.polite_words") | talk.language.acknowledgements | talk.language.thanks
-    said = [word for word in line.words if talk.language.is_topical(word)]
+    said = [word for word in line.words if is_topical(talk.language, word)]
     return all(word in polite for word in said) and any(word in polite for word in line.words)
 
 
@@ -199,7 +199,7 @@ def asked(talk: Talk, references: Sequence[ReferenceCue]) -> Asked:
     last = talk.history[-1]
     said = _roots(last.response[: _READ[0]], language)
     put = _roots(last.query[:LONGEST_FOLLOW_UP], language)
-    topical = [at for at in telling if language.is_topical(line.word(at))]
+    topical = [at for at in telling if is_topical(language, line.word(at))]
     known = sum(root(line.word(at)) in said for at in topical)
     repeated = sum(root(line.word(at)) in put for at in topical)
     new = sum(root(line.word(at)) not in said and root(line.word(at)) not in put for at in topical)
@@ -353,7 +353,7 @@ def two_sides(talk: Talk) -> tuple[Candidate, ...]:
     if any(language.patterns["plural_verb"].fullmatch(word) or word in language.sorting_words for word in line.words):
         return ()
     sides = alternatives(split_words(last.query), language) or _side_by_side(last.query, language)
-    meant = [stems(word for word in split_words(side).words if language.is_content(word)) for side in sides]
+    meant = [stems(word for word in split_words(side).words if is_content(language, word)) for side in sides]
     answered = split_words(last.response).words
     spoken = not language.both.isdisjoint(answered) or all(not names.isdisjoint(stems(answered)) for names in meant)
     asked = stems(line.words)

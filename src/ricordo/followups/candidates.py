@@ -27,7 +27,7 @@ from ricordo.followups.reference import (
 from ricordo.followups.rewrite import alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import WordSpans, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, split_words, stem, stems
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
@@ -139,7 +139,7 @@ def _about(turn: PastTurn, items: Sequence[Item], language: FollowUpWords) -> Wo
     """Stems of what a list is about: its question, what stands before it, and how its items begin."""
     heads = " ".join(item.text[:_HEAD_CHARACTERS].split("\n", 1)[0] for item in items[:20])
     text = " ".join((turn.query[:_OPENING_CHARACTERS], turn.response[: items[0].start][:_OPENING_CHARACTERS], heads))
-    return stems(word for word in split_words(text).words if language.is_content(word) or word in language.list_nouns)
+    return stems(word for word in split_words(text).words if is_content(language, word) or word in language.list_nouns)
 
 
 # Only the beginning of a longer answer is searched.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import Token, WordSpans, stem
+from ricordo.languages.text import Token, WordSpans, is_content, stem
 
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
 _LETTERS = "abcdefgh"
@@ -184,7 +184,7 @@ def _ordinal(line: WordSpans, language: FollowUpWords, nouns: Words, index: int)
         count = None
     noun = line.word(at)
     named = noun in language.list_nouns
-    if named or (has_article and stem(noun) in nouns and language.is_content(noun)) or noun in language.ones:
+    if named or (has_article and stem(noun) in nouns and is_content(language, noun)) or noun in language.ones:
         at += 1
     else:
         noun = ""
@@ -210,7 +210,7 @@ def _defined(line: WordSpans, language: FollowUpWords, first: int, at: int) -> b
     if not asks_what or line.word(first - 1) not in language.copulas or not line.is_word(at + 1):
         return False
     word = line.word(at)
-    return word in language.prepositions or word in language.verbs or language.is_content(word)
+    return word in language.prepositions or word in language.verbs or is_content(language, word)
 
 
 def _after_another(line: WordSpans, language: FollowUpWords, index: int) -> bool:
@@ -269,7 +269,7 @@ def _group(line: WordSpans, language: FollowUpWords, nouns: Words, index: int) -
     sided = before in language.articles and line.word(index - 2) in language.between_words
     if not sided and before not in language.set_articles:
         return None
-    if stem(line.word(at)) in nouns and language.is_content(line.word(at)):
+    if stem(line.word(at)) in nouns and is_content(language, line.word(at)):
         at += 1
     return (index - 1, at - 1, Pick(every=True, count=count), "", 0.7) if _standing(line, language, at) else None
 
@@ -285,7 +285,7 @@ def _free(line: WordSpans, language: FollowUpWords, at: int, bare: bool = False)
         # "L'ultimo a cosa serve?": the question itself begins here.
         asked = line.word(at + 1)
         return asked in language.sorting_words or asked in language.person_words
-    return not bare or not language.is_content(word)
+    return not bare or not is_content(language, word)
 
 
 def _standing(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -304,7 +304,7 @@ def _predicate(line: WordSpans, language: FollowUpWords, first: int, at: int) ->
 
 
 def _has_noun(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    return line.is_word(at) and language.is_content(line.word(at))
+    return line.is_word(at) and is_content(language, line.word(at))
 
 
 def _points_back(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -388,7 +388,7 @@ def _sequence(
 def _part_of_name(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "vitamin c", "plan b": the word before a letter makes it part of a name."""
     before = line.word(at - 1)
-    return line.is_word(at - 1) and (language.is_content(before) or before not in language.function_words)
+    return line.is_word(at - 1) and (is_content(language, before) or before not in language.function_words)
 
 
 def _joined(line: WordSpans, language: FollowUpWords, labels: Words, at: int) -> bool:
@@ -407,7 +407,7 @@ def _stands_free(line: WordSpans, language: FollowUpWords, ends: int) -> bool:
     if following in language.prepositions:
         # "la b in inglese" is a letter of its own, "il 4 a cosa serve?" asks about an item.
         return line.word(ends + 2) in language.sorting_words or line.word(ends + 2) in language.person_words
-    return not language.is_content(following)
+    return not is_content(language, following)
 
 
 def _only_requested(line: WordSpans, language: FollowUpWords, first: int, last: int, count: int) -> bool:
@@ -416,4 +416,4 @@ def _only_requested(line: WordSpans, language: FollowUpWords, first: int, last: 
     unknown = [
         at for at in others if line.word(at) not in language.requests and line.word(at) not in language.polite_endings
     ]
-    return not unknown or (count > 1 and unknown == [0] and first == 1 and language.is_content(line.word(0)))
+    return not unknown or (count > 1 and unknown == [0] and first == 1 and is_content(language, line.word(0)))

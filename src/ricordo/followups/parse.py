@@ -12,7 +12,7 @@ from ricordo.followups.ordinals import label_sequence, places, whole_message
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import WordSpans, language_of, respelled, root, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, is_topical, language_of, respelled, root, split_words, stem
 
 _MARKS = frozenset(",.;:!?…")
 _LONGEST_REQUEST = 12
@@ -202,7 +202,7 @@ def _description(said: list[str], language: FollowUpWords) -> list[str]:
     """The words that describe, up to the verb or pronoun with which the rest of the question begins."""
     content: list[str] = []
     for word in said:
-        if language.is_content(word):
+        if is_content(language, word):
             content.append(word)
         elif content and word not in language.articles and word not in language.prepositions:
             break
@@ -268,7 +268,7 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
     if next(places(split_words(line.original[start:end]), language), None) is not None:
         return None  # "Not the first, the other three": items of a list.
     new = _bare_part(line, language, start, end)
-    if not new or not any(language.is_content(word) or language.is_number(word) for word in match.group(name).split()):
+    if not new or not any(is_content(language, word) or language.is_number(word) for word in match.group(name).split()):
         return None
     old = line.original[slice(*_group_span(line, match, "old"))] if groups.get("old") else ""
     return ReferenceCue(
@@ -287,7 +287,7 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
 def _bare_part(line: WordSpans, language: FollowUpWords, start: int, end: int) -> str:
     """The new part without "the one" and "quella", which stand for the part that is already there."""
     first, last = line.token_at_offset(start), line.token_at_offset(end - 1)
-    stands = line.word(first) in language.demonstrative and not language.is_content(line.word(first + 1))
+    stands = line.word(first) in language.demonstrative and not is_content(language, line.word(first + 1))
     one = line.word(first) in language.articles and line.word(first + 1) in language.ones
     if (stands or one) and first + 1 + one <= last:
         start = line.tokens[first + 1 + one].start
@@ -303,7 +303,7 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
     """The cue of a question made of words of the last answer, if it is one."""
     if not said or len(line.words) > _LONGEST_ABOUT:
         return None
-    topical = [at for at, token in enumerate(line.tokens) if token.is_word and language.is_topical(token.word)]
+    topical = [at for at, token in enumerate(line.tokens) if token.is_word and is_topical(language, token.word)]
     shared = [at for at in topical if root(line.word(at)) in said and len(line.word(at)) > 2]
     if not shared:
         return None

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, root, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def phrases(line: WordSpans, language: FollowUpWords) -> tuple[Phrase, ...]:
 
 def content_words(line: WordSpans, language: FollowUpWords) -> tuple[str, ...]:
     """The words of a line that carry meaning, in order, each once."""
-    return tuple(dict.fromkeys(word for word in line.words if language.is_content(word) and len(word) > 1))
+    return tuple(dict.fromkeys(word for word in line.words if is_content(language, word) and len(word) > 1))
 
 
 def runs(line: WordSpans, language: FollowUpWords) -> list[tuple[int, int] | None]:
@@ -90,12 +90,12 @@ def _belongs(line: WordSpans, language: FollowUpWords, at: int, inside: bool) ->
     if token.word == "s" and inside:
         # "Darwin's theory" is one phrase.
         owned = at > 0 and token.start == line.tokens[at - 1].end + 1
-        return owned and line.is_word(at + 1) and language.is_content(line.word(at + 1))
+        return owned and line.is_word(at + 1) and is_content(language, line.word(at + 1))
     if token.capital and at > 0 and token.word not in language.function_words:
         return True
     if token.capital and inside and len(token.word) > 1 and token.word not in language.auxiliaries:
         return True
-    return language.is_content(token.word)
+    return is_content(language, token.word)
 
 
 def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -162,7 +162,7 @@ def _linked(line: WordSpans, language: FollowUpWords, last: int, following: int)
 
 def _topical(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
     return any(
-        language.is_topical(line.word(at)) or _proper_at(line, at) for at in range(first, last + 1) if line.is_word(at)
+        is_topical(language, line.word(at)) or _proper_at(line, at) for at in range(first, last + 1) if line.is_word(at)
     )
 
 

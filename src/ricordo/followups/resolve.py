@@ -59,7 +59,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import language_of, root, split_words
+from ricordo.languages.text import is_topical, language_of, root, split_words
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -127,7 +127,7 @@ def _connected(talk: Talk) -> bool:
     """Not so for a question without a cue that asks what something is which the last turn never named."""
     last, language = talk.history[-1], talk.language
     line = split_words(talk.question)
-    asked = [root(word) for word in line.words if language.is_topical(word)]
+    asked = [root(word) for word in line.words if is_topical(language, word)]
     if not asked or language.copulas.isdisjoint(line.words[:3]) or line.word(0) not in language.question_words:
         return True
     known = _said(last, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
@@ -399,7 +399,7 @@ def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: 
 def _said(turn: PastTurn, language: FollowUpWords) -> frozenset[str]:
     """Roots of the words that the last answer said and its question did not."""
     words = split_words(turn.response[:_READ]).words
-    return frozenset(root(word) for word in words if language.is_topical(word))
+    return frozenset(root(word) for word in words if is_topical(language, word))
 
 
 def _knows_person(reference: ReferenceCue, mentions: Sequence[Mention]) -> bool:

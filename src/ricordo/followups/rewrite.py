@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from ricordo.followups.phrases import runs
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, language_of, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem
 
 MOST_ADDED_WORDS = 20
 _LONGEST_RATIO = 6
@@ -150,7 +150,7 @@ def frame_words(query: str, language: FollowUpWords) -> str:
     said = [at for at, token in enumerate(line.tokens) if token.is_word]
     while said and _frames_nothing(line, language, said[0]):
         said.pop(0)
-    while said and not language.is_content(line.word(said[-1])) and line.word(said[-1]) not in language.verbs:
+    while said and not is_content(language, line.word(said[-1])) and line.word(said[-1]) not in language.verbs:
         said.pop()
     if not said:
         return ""
@@ -390,9 +390,9 @@ def _side(line: WordSpans, language: FollowUpWords, joiner: int, step: int) -> s
     ):
         end += step
     first, last = sorted((joiner + step, end - step))
-    while first <= last and not language.is_content(line.word(first)):
+    while first <= last and not is_content(language, line.word(first)):
         first += 1
-    while last >= first and not language.is_content(line.word(last)):
+    while last >= first and not is_content(language, line.word(last)):
         last -= 1
     if step > 0 and last > first and line.word(0) in language.auxiliaries and _said_of(line, language, last):
         last -= 1

@@ -206,11 +206,3 @@ class FollowUpWords:
     def is_number(self, word: str) -> bool:
         """Whether a word is a number, in digits or in letters."""
         return word in self.numerals or word.isdecimal()
-
-    def is_content(self, word: str) -> bool:
-        """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""
-        return word not in self.function_words and word not in self.verbs
-
-    def is_topical(self, word: str) -> bool:
-        """Whether a word can name a topic: content, and not a noun or adjective that waits for one."""
-        return self.is_content(word) and word not in self.relational and word not in self.modifiers

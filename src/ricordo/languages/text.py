@@ -296,3 +296,13 @@ def _goes_on(text: str, at: int, stop: int) -> bool:
     """Whether what follows begins with a small letter, as no sentence does outside a chat."""
     following = text[at:stop].lstrip()[:1] if stop - at < 80 else text[at : at + 80].lstrip()[:1]
     return following.islower()
+
+
+def is_content(language: "FollowUpWords", word: str) -> bool:
+    """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""
+    return word not in language.function_words and word not in language.verbs
+
+
+def is_topical(language: "FollowUpWords", word: str) -> bool:
+    """Whether a word can name a topic: content, and not a noun or adjective that waits for one."""
+    return is_content(language, word) and word not in language.relational and word not in language.modifiers

@@ -72,15 +72,6 @@ def answered(topic: Topic) -> Topic:
     return replace(topic, message_count=topic.message_count + 1)
 
 
-def by_topic(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    """Turns by the topic that they belong to; those without a topic are left out."""
-    found: dict[str, list[Turn]] = {}
-    for turn in turns:
-        if turn.topic_id:
-            found.setdefault(turn.topic_id, []).append(turn)
-    return found
-
-
 def as_counted(change: TopicChange, actual: Mapping[int, int]) -> tuple[Topic, ...]:
     """The topics of a change with the messages that its assigned turns have now; a turn that is gone has none."""
     topics = []

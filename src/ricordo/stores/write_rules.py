@@ -363,3 +363,12 @@ def _when(planned: datetime | None, wished_for: datetime | None, *, postpone: bo
     if planned is None or postpone:
         return wished_for
     return planned if wished_for is None else min(planned, wished_for)
+
+
+def by_topic(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    """Turns by the topic that they belong to; those without a topic are left out."""
+    found: dict[str, list[Turn]] = {}
+    for turn in turns:
+        if turn.topic_id:
+            found.setdefault(turn.topic_id, []).append(turn)
+    return found

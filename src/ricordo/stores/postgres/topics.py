@@ -28,7 +28,6 @@ from ricordo.stores.topic_rules import (
     answered,
     archived,
     as_counted,
-    by_topic,
     holds,
     lessened,
     messages_counted,
@@ -39,6 +38,7 @@ from ricordo.stores.topic_rules import (
     unpacked,
 )
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
+from ricordo.stores.write_rules import by_topic
 
 VECTORS_PER_PAGE = 1000
 

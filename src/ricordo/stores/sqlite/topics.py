@@ -25,7 +25,6 @@ from ricordo.stores.topic_rules import (
     answered,
     archived,
     as_counted,
-    by_topic,
     holds,
     lessened,
     recounted,
@@ -34,6 +33,7 @@ from ricordo.stores.topic_rules import (
     rewritten,
 )
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
+from ricordo.stores.write_rules import by_topic
 
 # ── topics and archive ───────────────────────────────────────────────────────────────────────────────
 
