@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 DAY = timedelta(days=1)
-TOKENS_RECALLED = 128  # of a prompt for one recalled message
-LEAST_RECALLED, MOST_RECALLED = 20, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +168,6 @@ class RecallSettings:
         _check_types(self)
         _at_least("recall_messages", self.recall_messages, 0)
 
-    @property
-    def recalls(self) -> bool:
-        """Whether a context brings past messages back."""
-        return self.recall_messages != 0
-
 
 @dataclass(frozen=True, slots=True)
 class SafetySettings:
@@ -236,13 +229,6 @@ class Settings:
     def labels(self) -> Locale:
         """The labels and headings of prompts: those of the locale, for these speakers."""
         return for_students(self.locale) if self.speakers == "student" else self.locale
-
-    @property
-    def most_recalled(self) -> int:
-        """How many past messages a context may bring back: the number that is set, or what a prompt could hold."""
-        if self.recall.recall_messages is not None:
-            return self.recall.recall_messages
-        return max(LEAST_RECALLED, min(self.budget.model_limit // TOKENS_RECALLED, MOST_RECALLED))
 
     def with_values(self, values: Mapping[str, Any]) -> "Settings":
         """A copy with flat settings changed, all at once; text is parsed to the type that the setting has."""

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
+from ricordo.recall.quantization import dimensions_of
 from ricordo.records.derived import Topic, TopicChange, TopicStats
 from ricordo.records.turns import Owner
 from ricordo.stores.archive.block import pack
@@ -21,7 +22,6 @@ from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.fakes import StoreProxy
 from ricordo.topics.assign import title_of
-from ricordo.topics.thresholds import dimensions_of
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from topic_samples import a_topic
 
 from ricordo.recall.embedders.light import LightEmbedder
+from ricordo.recall.quantization import bytes_of, vector_of
 from ricordo.records.derived import Topic
 from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, similarity, title_of
-from ricordo.topics.thresholds import Vector, bytes_of, first_centre, moved_centre, scale, scale_for, vector_of
+from ricordo.topics.thresholds import Vector, first_centre, moved_centre, scale, scale_for
 
 SCALE = scale_for("never measured")
 texts = st.text(max_size=120)

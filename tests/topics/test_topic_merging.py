@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import NOW, a_topic, topic_lists
 
+from ricordo.recall.quantization import vector_of
 from ricordo.records.derived import Topic
 from ricordo.topics.session_topic import Proposal, importance_after, merged, near_topics
-from ricordo.topics.thresholds import scale_for, vector_of
+from ricordo.topics.thresholds import scale_for
 
 shares = st.floats(min_value=0, max_value=1)
 feedbacks = st.floats(min_value=-1, max_value=1)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import NOW, a_topic
 
+from ricordo.recall.quantization import bytes_of, dimensions_of, matrix_of, vector_of
 from ricordo.records.derived import TopicStats
-from ricordo.topics.thresholds import bytes_of, dimensions_of, first_centre, matrix_of, moved_centre, vector_of
+from ricordo.topics.thresholds import first_centre, moved_centre
 
 vectors = st.lists(st.floats(-1, 1, width=16), max_size=50).map(lambda numbers: np.array(numbers, dtype=np.float32))
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from ricordo.recall.quantization import bytes_of
 from ricordo.records.derived import Topic
-from ricordo.topics.thresholds import bytes_of
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 

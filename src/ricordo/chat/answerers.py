@@ -7,6 +7,7 @@ Citations are checked while the text streams.
 import logging
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
@@ -95,22 +96,22 @@ class Reader:
         if task.past is None:
             return self._from_material(task)
         act = dialogue_act(task.question)
-        reader = MemoryReader(task.past, task.language)
+        reader = partial(MemoryReader, task.past, task.language)
         if act.act in SMALL_TALK:
-            return self._from_memory(reader.small_talk(act), act)
+            return self._from_memory(reader().small_talk(act), act)
         if act.act in COMMANDS or (act.act == "statement" and act.about_oneself and not task.context.references):
-            return self._from_memory(reader.acknowledge(act), act)
+            return self._from_memory(reader().acknowledge(act), act)
         if act.act == "talk":
-            return self._from_memory(reader.talk(task.question), act)
+            return self._from_memory(reader().talk(task.question), act)
         if act.act in ("claim", "own_claim"):
-            return self._from_memory(reader.claim(task.question, own=act.act == "own_claim"), act)
-        if act.act == "about_me" and (known := reader.about_user()):
+            return self._from_memory(reader().claim(task.question, own=act.act == "own_claim"), act)
+        if act.act == "about_me" and (known := reader().about_user()):
             return self._from_memory(known, act)
         material = self._from_material(task, act.act)
         if act.act == "statement":
-            return material if material.cited else self._from_memory(reader.acknowledge(act), act)
+            return material if material.cited else self._from_memory(reader().acknowledge(act), act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
-        recalled = None if pointed else reader.recall(task.standalone or task.question)
+        recalled = None if pointed else reader().recall(task.standalone or task.question)
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
         if recalled is None or (material.cited and recalled.confidence < material.confidence):

@@ -70,6 +70,7 @@ class Engine:
         self.counter = counter
         self.clock = clock
         self.settings = settings
+        self.labels = settings.labels
         self.embedder = embedder  # given by the program; else the settings name one
         self.llm = llm
         self.queue: WorkQueue | None = None

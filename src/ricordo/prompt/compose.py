@@ -77,7 +77,7 @@ def load_window(engine: Engine, scope: Scope, *, asking: str | None = None) -> W
         window = Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     return replace(
         window,
-        labels=engine.settings.labels,
+        labels=engine.labels,
         compact_chars=settings.compact_chars,
         sources=settings.history_sources == "on",
     )
@@ -140,7 +140,7 @@ def compose(
 
 def _assembled(engine: Engine, scope: Scope, material: Material, budget: BudgetSettings) -> Context:
     """The context, even if the counter fails."""
-    labels, window = engine.settings.labels, engine.settings.window
+    labels, window = engine.labels, engine.settings.window
     characters, sources = window.compact_chars, window.history_sources == "on"
     try:
         return assemble(material, budget, labels, characters, engine.counter, sources=sources)
@@ -200,7 +200,9 @@ def _understand(engine: Engine, scope: Scope, question: str) -> tuple["Meaning",
     from ricordo.followups.understand import understand
 
     try:
-        understood = understand(engine, scope, question, find=_find(engine, scope) if recall.recalls else None)
+        understood = understand(
+            engine, scope, question, find=_find(engine, scope) if recall.recall_messages != 0 else None
+        )
     except Exception as error:
         return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
     return Meaning(understood.standalone, understood.references, understood.clarification), understood.degraded
@@ -217,7 +219,7 @@ def _recall(
     engine: Engine, scope: Scope, question: str, meaning: Meaning, window: Window
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
     """Past messages beyond the window, notes, and the embedder; the chat goes on without them."""
-    if not engine.settings.recall.recalls:
+    if engine.settings.recall.recall_messages == 0:
         return (), (), ""
     try:
         from ricordo.recall.search import recall_for_context

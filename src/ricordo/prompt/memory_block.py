@@ -277,7 +277,7 @@ def profile_text(engine: Engine, profile: Profile) -> str:
     """A profile as the lines of the memory block, defused and within its shares."""
     if profile.is_empty:
         return ""
-    words, shares = memory_words(engine.settings.labels), shares_of(engine)
+    words, shares = memory_words(engine.labels), shares_of(engine)
     most = (shares.most_facts, shares.most_topics)
     amounts = (shares.summary, shares.facts, shares.topics)
     return "\n".join(content_lines(profile, when(engine, profile), words, amounts, most, engine.counter.count))
@@ -290,7 +290,7 @@ def enhanced(engine: Engine, base: str, profile: Profile, safety_rules: str) -> 
         profile,
         count=engine.counter.count,
         safety_rules=safety_rules,
-        locale=engine.settings.labels,
+        locale=engine.labels,
         when=when(engine, profile),
         shares=shares_of(engine),
     )

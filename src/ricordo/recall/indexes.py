@@ -354,7 +354,7 @@ def index_some(engine: "Engine", owner: Owner) -> bool:
 
     A slice cannot be interrupted and shares the processor with chats, so it is kept to a message or two.
     """
-    if not engine.settings.recall.recalls:
+    if engine.settings.recall.recall_messages == 0:
         return False
     indexes = indexes_of(engine)
     progress = indexes.read(owner, most=READ_AT_ONCE)

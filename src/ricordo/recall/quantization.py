@@ -11,7 +11,7 @@ stored values, so that an index built from a store and one filled while writing 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import shake_128
 
 import numpy as np
@@ -274,3 +274,44 @@ def _packed(above: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
     bits = np.packbits(above, axis=1)
     packed[:, : bits.shape[1]] = bits
     return packed.view(np.uint64)
+
+
+# The centre of a topic: scale (float32), dimensions (two bytes), six bits a dimension.
+_HEAD = 6
+_BITS = 6
+_HIGHEST = 2 ** (_BITS - 1) - 1
+_SPARE = 8 - _BITS
+
+
+@lru_cache(maxsize=1024)
+def vector_of(centre: bytes) -> Vectors:
+    """A stored centre as a read-only array; cached, because every message is compared with all centres."""
+    dimensions = dimensions_of(centre)
+    bits = np.unpackbits(np.frombuffer(centre, dtype=np.uint8, offset=_HEAD))[: dimensions * _BITS]
+    upper = np.packbits(bits.reshape(dimensions, _BITS), axis=1).reshape(dimensions)
+    scale = np.frombuffer(centre, dtype="<f4", count=1)[0]
+    vector: Vectors = unrotated(((upper.view(np.int8) >> _SPARE) * np.float32(scale))[None, :])[0]
+    vector.flags.writeable = False
+    return vector
+
+
+def matrix_of(centres: Sequence[bytes]) -> NDArray[np.float32]:
+    """Stored centres of the same dimensions as the rows of an array."""
+    return np.stack([vector_of(centre) for centre in centres])
+
+
+def dimensions_of(centre: bytes) -> int:
+    """How many dimensions a stored centre has."""
+    return int.from_bytes(centre[4:_HEAD], "little")
+
+
+def bytes_of(vector: Vectors) -> bytes:
+    """A vector as a topic stores it; its length is kept."""
+    even = rotated(np.asarray(vector, dtype=np.float32)[None, :])[0]
+    highest = float(np.abs(even).max(initial=0.0))
+    steps = np.rint(even * (_HIGHEST / highest)) if highest > 0 else np.zeros_like(even)
+    counted = float(np.linalg.norm(steps))
+    scale = np.array(float(np.linalg.norm(even)) / counted if counted else 0.0, dtype="<f4")
+    upper = (steps.astype(np.int8) << _SPARE).view(np.uint8)
+    bits = np.unpackbits(upper[:, None], axis=1)[:, :_BITS]
+    return scale.tobytes() + len(vector).to_bytes(2, "little") + np.packbits(bits).tobytes()

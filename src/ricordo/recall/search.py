@@ -29,6 +29,8 @@ log = logging.getLogger("ricordo")
 
 PATIENCE = 120.0  # seconds that a search waits for a complete index
 MAX_UNREAD = 512  # turns that a context may index; a longer backlog is left to the background
+TOKENS_RECALLED = 128  # of a prompt for one recalled message
+LEAST_RECALLED, MOST_RECALLED = 20, 128
 QUOTED = 3  # past turns returned when a question quotes something
 
 
@@ -85,11 +87,19 @@ def search(engine: Engine, owner: Owner, wanted: Search, *, patience: float = PA
     return ranked(engine, indexes, owner, wanted, notes)
 
 
+def _most_recalled(engine: Engine) -> int:
+    """How many past messages a context may bring back: the number that is set, or what a prompt could hold."""
+    chosen = engine.settings.recall.recall_messages
+    if chosen is not None:
+        return chosen
+    return max(LEAST_RECALLED, min(engine.settings.budget.model_limit // TOKENS_RECALLED, MOST_RECALLED))
+
+
 def recall_for_context(
     engine: Engine, scope: Scope, question: str, known: Sequence[Turn], standalone: str = ""
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
     """Past messages for a context beyond the turns it has, what could not be done, and the embedder's name."""
-    limit = engine.settings.most_recalled
+    limit = _most_recalled(engine)
     if not limit:
         return (), (), ""
     marks = engine.store.sessions.marks(scope.owner)
@@ -302,7 +312,7 @@ def _is_open_question(hit: Hit, scope: Scope, question: str, engine: Engine) -> 
 
 def _remembered(hit: Hit, engine: Engine) -> Remembered:
     """A hit as a line of the prompt: date, speaker, text."""
-    who = hit.message.name or engine.settings.labels.label(hit.message.role).rstrip(": ")
+    who = hit.message.name or engine.labels.label(hit.message.role).rstrip(": ")
     excerpt = Excerpt(hit.message, f"[{_day(local_time(engine, hit.message.created_at))}] {who}: ")
     return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)
 

@@ -18,9 +18,10 @@ from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage, all_words, language
 from ricordo.languages.text import fold, guess_language
 from ricordo.recall.evidence import stems
+from ricordo.recall.quantization import dimensions_of, matrix_of, vector_of
 from ricordo.records.derived import Topic
 from ricordo.records.turns import Role
-from ricordo.topics.thresholds import Scale, Vector, dimensions_of, matrix_of, vector_of
+from ricordo.topics.thresholds import Scale, Vector
 
 FollowUpKind = Literal["no", "talk", "past"]
 

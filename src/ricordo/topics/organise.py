@@ -16,7 +16,7 @@ from ricordo.errors import StoreError
 from ricordo.followups.parse import parse
 from ricordo.people.summaries.layout import without_reader_phrases
 from ricordo.recall.indexes import Indexes, indexes_of
-from ricordo.recall.quantization import Vectors
+from ricordo.recall.quantization import Vectors, dimensions_of
 from ricordo.records.derived import IMPORTANCE, Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, Turn, turn_id_of
 from ricordo.topics.archive import change_topic, compact, messages_in, pack_all, recount, restore
@@ -32,7 +32,7 @@ from ricordo.topics.assign import (
 )
 from ricordo.topics.decay import faded_topics, fading_of
 from ricordo.topics.subjects import KnownTopic, TopicTurn, active_topic, decide_turn, turns_compared
-from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, dimensions_of, first_centre, moved_centre, scale_for
+from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, first_centre, moved_centre, scale_for
 
 # A lock per session (striped), because two threads that organise one session would do the same work.
 _ORGANISING = [Lock() for _ in range(64)]

@@ -11,13 +11,14 @@ import numpy as np
 from ricordo.engine.core import Engine, Scope, turns_by_number
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id, check_ids, check_within
+from ricordo.recall.quantization import bytes_of, vector_of
 from ricordo.records.derived import Topic, TopicChange, TopicShelf, TopicStats
 from ricordo.records.turns import Turn
 from ricordo.stores.archive.export import export_messages
 from ricordo.topics.archive import attempts, change_topic
 from ricordo.topics.decay import fading_of
 from ricordo.topics.subjects import active_topic
-from ricordo.topics.thresholds import Scale, bytes_of, scale_for, unit, vector_of
+from ricordo.topics.thresholds import Scale, scale_for, unit
 
 _FEEDBACK_STEP = 0.2
 

@@ -22,9 +22,10 @@ from ricordo.languages.base import Language
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.text import fold, guess_language_of
 from ricordo.recall.evidence import stem, tokens
+from ricordo.recall.quantization import vector_of
 from ricordo.records.derived import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, TopicMessage, follow_up_kind
-from ricordo.topics.thresholds import Chance, SubjectScale, Vector, vector_of
+from ricordo.topics.thresholds import Chance, SubjectScale, Vector
 
 _WORD = re.compile(r"[^\W\d_]+")
 _REPEATED = re.compile(r"(.)\1{2,}")

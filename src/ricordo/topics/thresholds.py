@@ -12,13 +12,13 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.recall.quantization import rotated, unrotated
+from ricordo.recall.quantization import bytes_of, vector_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,45 +155,7 @@ def measure(conversations: Iterable[Sequence[Sequence[float]] | np.ndarray]) -> 
 
 
 Vector = NDArray[np.float32]
-_HEAD = 6
-_BITS = 6
-_HIGHEST = 2 ** (_BITS - 1) - 1
-_SPARE = 8 - _BITS
 _CENTRE_MEMORY = 16  # messages: older ones lose weight, so that the centre follows its topic
-
-
-@lru_cache(maxsize=1024)
-def vector_of(centre: bytes) -> Vector:
-    """A stored centre as a read-only array; cached, because every message is compared with all centres."""
-    dimensions = dimensions_of(centre)
-    bits = np.unpackbits(np.frombuffer(centre, dtype=np.uint8, offset=_HEAD))[: dimensions * _BITS]
-    upper = np.packbits(bits.reshape(dimensions, _BITS), axis=1).reshape(dimensions)
-    scale = np.frombuffer(centre, dtype="<f4", count=1)[0]
-    vector: Vector = unrotated(((upper.view(np.int8) >> _SPARE) * np.float32(scale))[None, :])[0]
-    vector.flags.writeable = False
-    return vector
-
-
-def matrix_of(centres: Sequence[bytes]) -> NDArray[np.float32]:
-    """Stored centres of the same dimensions as the rows of an array."""
-    return np.stack([vector_of(centre) for centre in centres])
-
-
-def dimensions_of(centre: bytes) -> int:
-    """How many dimensions a stored centre has."""
-    return int.from_bytes(centre[4:_HEAD], "little")
-
-
-def bytes_of(vector: Vector) -> bytes:
-    """A vector as a topic stores it; its length is kept."""
-    even = rotated(np.asarray(vector, dtype=np.float32)[None, :])[0]
-    highest = float(np.abs(even).max(initial=0.0))
-    steps = np.rint(even * (_HIGHEST / highest)) if highest > 0 else np.zeros_like(even)
-    counted = float(np.linalg.norm(steps))
-    scale = np.array(float(np.linalg.norm(even)) / counted if counted else 0.0, dtype="<f4")
-    upper = (steps.astype(np.int8) << _SPARE).view(np.uint8)
-    bits = np.unpackbits(upper[:, None], axis=1)[:, :_BITS]
-    return scale.tobytes() + len(vector).to_bytes(2, "little") + np.packbits(bits).tobytes()
 
 
 def unit(vector: Vector) -> Vector:

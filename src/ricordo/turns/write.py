@@ -216,7 +216,7 @@ def after_turn(engine: Engine, scope: Scope, turn: Turn | None = None) -> None:
 def wants_index(engine: Engine) -> bool:
     """Whether turns are embedded or grouped into topics."""
     recall = engine.settings.recall
-    return recall.recalls or recall.organise == "on"
+    return recall.recall_messages != 0 or recall.organise == "on"
 
 
 def wants_people(engine: Engine) -> bool:
