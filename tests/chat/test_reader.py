@@ -5,8 +5,9 @@ from answer_samples import CHUNKS, LANGUAGES, QUESTIONS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.chat.citations import check, without_citations
+from ricordo.chat.citations import check
 from ricordo.chat.material_reader import Answer, read, stream
+from ricordo.chat.passages import without_citations
 from ricordo.cli.story import lessons
 from ricordo.documents import PieceIndex, as_chunk, chunk
 from ricordo.followups.items import derive_items

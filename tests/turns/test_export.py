@@ -315,3 +315,17 @@ def test_markdown_to_the_letter() -> None:
         "**ASSISTENTE** (2026-03-02 09:01)\n\n[cerca]\n\n"
         "**ASSISTENTE** (2026-03-02 09:01)\n\nQuattro.\n\n[fonti: cap1, cap2]\n"
     )
+
+
+def test_an_export_from_before_an_erasure_is_not_imported_for_that_user() -> None:
+    """The words stay erased, the error names the time and the remedy; for another user id they are taken."""
+    with ricordo.Memory(MemoryStore()) as memory:
+        memory.session("s", user_id="anna").add_turn("My locker code is 4711", "Noted.")
+        documents = list(memory.export("anna"))
+        memory.erase("anna")
+        refused = memory.import_documents(documents)
+        assert (refused.sessions_added, refused.turns_added) == (0, 0)
+        assert "was erased at" in refused.errors[0]
+        assert "another user id" in refused.errors[0]
+        assert list(memory.sessions(user_id="anna")) == []
+        assert memory.import_documents(documents, user_id="anna-2").turns_added == 1

@@ -93,11 +93,14 @@ class TurnStore(Protocol):
         """
         ...
 
-    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+    def load(
+        self, session: SessionInfo, turns: Iterable[Turn], *, acknowledged_at: datetime | None = None
+    ) -> tuple[int, int]:
         """Import a session with its turns as they are, numbers included; returns (added, known).
 
         All or nothing. A turn that is already stored unchanged counts as known; ConflictError if a number or an id is
-        taken by other content. Numbers may have gaps. An existing session keeps its own fields.
+        taken by other content, or if the owner was erased after `acknowledged_at`. Numbers may have gaps. An existing
+        session keeps its own fields.
         """
         ...
 

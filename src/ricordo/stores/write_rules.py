@@ -20,12 +20,16 @@ class OwnerErased(ConflictError):  # noqa: N818 - not a failure: the write has t
     """The owner was erased, at `erased_at`, after this write was acknowledged: it must not be stored."""
 
     def __init__(self, owner: Owner, erased_at: datetime) -> None:
-        super().__init__(f"user {owner.user_id!r} was erased after this was said; it is not stored")
+        when = erased_at.isoformat(timespec="seconds")
+        super().__init__(
+            f"user {owner.user_id!r} was erased at {when}, after this was said; it is not stored "
+            "(to keep it all the same, import it for another user id)"
+        )
         self.erased_at = erased_at
 
 
 def check_not_erased(owner: Owner, acknowledged_at: datetime, erased_at: datetime | None) -> None:
-    """Refuse a write from a spool whose owner was erased at the time of its acknowledgement or later."""
+    """Refuse a spooled or imported write whose owner was erased at the time of its acknowledgement or later."""
     if erased_at is not None and acknowledged_at <= erased_at:
         raise OwnerErased(owner, erased_at)
 

@@ -315,7 +315,9 @@ def import_documents(
                 continue
             session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
             new = engine.store.sessions.get(session.owner, session.id) is None
-            fresh, repeated = engine.store.turns.load(session, [_counted(turn, engine.counter) for turn in turns])
+            counted = [_counted(turn, engine.counter) for turn in turns]
+            said_at = max((turn.created_at for turn in turns), default=session.created_at)
+            fresh, repeated = engine.store.turns.load(session, counted, acknowledged_at=said_at)
             if fresh:
                 after_turn(engine, Scope(session.owner, session.id, session.agent_id))
             errors += [f"document {done}: {lost}" for lost in lost_turns(document)]

@@ -98,9 +98,12 @@ class MemoryTurns:
                 return self.answer(turn.owner, newest.id, message, {}, None)
             return session.put(add_step(newest, message).sealed())
 
-    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+    def load(
+        self, session: SessionInfo, turns: Iterable[Turn], *, acknowledged_at: datetime | None = None
+    ) -> tuple[int, int]:
         prepared = write_rules.prepared(session, turns)
         with self._lock:
+            self._homes.check(session.owner, acknowledged_at)
             home = self._homes.of(session.owner)
             existing = home.sessions.get(session.id)
             fresh = []

@@ -95,9 +95,12 @@ class PostgresTurns:
         merge = partial(write_rules.merge_failure, failure=failure)
         return self._transactions.run(owner, lambda tx: _rewrite(tx, owner, turn_id, merge, None))
 
-    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+    def load(
+        self, session: SessionInfo, turns: Iterable[Turn], *, acknowledged_at: datetime | None = None
+    ) -> tuple[int, int]:
         loaded = write_rules.prepared(session, turns)
-        return self._transactions.run(session.owner, lambda tx: _load(tx, session, loaded), timeout=LONG_TIMEOUT)
+        script = unless_erased(session.owner, acknowledged_at, lambda tx: _load(tx, session, loaded))
+        return self._transactions.run(session.owner, script, timeout=LONG_TIMEOUT)
 
     def get(self, owner: Owner, turn_id: str) -> Turn | None:
         rows = self._transactions.read(owner, sql.TURN_BY_ID, turn_id=turn_id)

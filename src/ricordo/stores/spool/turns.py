@@ -93,9 +93,11 @@ class SpooledTurns:
         self._spool.written((owner, written.session_id), written)
         return written
 
-    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+    def load(
+        self, session: SessionInfo, turns: Iterable[Turn], *, acknowledged_at: datetime | None = None
+    ) -> tuple[int, int]:
         result = self._database.call_after_spool(
-            lambda store: store.turns.load(session, turns), session.owner, session.id
+            lambda store: store.turns.load(session, turns, acknowledged_at=acknowledged_at), session.owner, session.id
         )
         self._database.forget(session.owner, session.id)
         return result

@@ -95,9 +95,15 @@ class SqliteTurns:
             unless_erased(turn.owner, acknowledged_at, lambda writer: turn_operations.add_message(writer, turn))
         )
 
-    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+    def load(
+        self, session: SessionInfo, turns: Iterable[Turn], *, acknowledged_at: datetime | None = None
+    ) -> tuple[int, int]:
         prepared = write_rules.prepared(session, turns)
-        return self._connections.write(lambda writer: turn_operations.load(writer, session, prepared))
+        return self._connections.write(
+            unless_erased(
+                session.owner, acknowledged_at, lambda writer: turn_operations.load(writer, session, prepared)
+            )
+        )
 
     def get(self, owner: Owner, turn_id: str) -> Turn | None:
         found = self._read(owner, sql.TURN_BY_ID, (owner.key.bytes, turn_id))

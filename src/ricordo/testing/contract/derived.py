@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo.prompt.receipt import Receipt, to_stored
 from ricordo.records.derived import TopicChange, TopicShelf
-from ricordo.records.turns import Owner, SessionChanges, StoredReceipt, Turn, canonical
+from ricordo.records.turns import Owner, SessionChanges, SessionInfo, StoredReceipt, Turn, canonical
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
@@ -310,11 +310,16 @@ SPOOLED: dict[str, Callable[[Store, Owner, datetime], object]] = {
     "update": lambda store, owner, at: store.sessions.update(
         owner, "lesson", SessionChanges(title="new"), acknowledged_at=at
     ),
+    "load": lambda store, owner, at: store.turns.load(
+        SessionInfo("old", owner, "default", START, START),
+        [replace(a_turn(owner, session_id="old"), turn_number=1)],
+        acknowledged_at=at,
+    ),
 }
 
 
 class ErasureContract(Contract):
-    """erase, and writes that come from a spool after it."""
+    """erase, and writes that come from a spool or an import after it."""
 
     @pytest.mark.parametrize("verb", list(SPOOLED))
     def test_a_write_from_before_an_erasure_is_refused(self, store: Store, verb: str) -> None:
