@@ -327,7 +327,7 @@ class Session:
     def clear(self) -> int:
         """Remove the history, keep the session; how many turns went."""
         gone = self._engine.store.sessions.clear(self._scope.owner, self.id)
-        forget.drop_questions(self._engine, self._scope.owner, self.id)
+        forget.drop_pending_clarification(self._engine, self._scope.owner, self.id)
         if gone is None:
             export.found_session(self._engine, self._scope)
         self._last_receipt = None

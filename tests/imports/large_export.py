@@ -15,7 +15,7 @@ import ricordo
 from ricordo.engine.tokens import counter_for
 from ricordo.imports.conversation import Imported
 from ricordo.imports.read import read
-from ricordo.imports.run import bring_in
+from ricordo.imports.run import import_path
 from ricordo.stores.sqlite import SqliteStore
 
 WORDS = ("la", "vela", "prende", "il", "vento", "e", "barca", "mentre", "mare", "sotto", "luna", "marzo", "è", "già")
@@ -83,7 +83,7 @@ def main() -> None:
         # Without the work beside the chat, which begins after any import and takes its own time.
         with ricordo.Memory(SqliteStore(folder / "memory.db"), settings) as memory:
             memory.rest()
-            report = bring_in(memory, path, user_id="anna")
+            report = import_path(memory, path, user_id="anna")
         told = {"conversations": report.sessions_added, "turns": report.turns_added}
     spent = {"seconds": time.perf_counter() - begun, "processor": time.process_time() - worked}
     print(json.dumps({"bytes": path.stat().st_size, **told, **spent, "growth": _peak() - before}))

@@ -32,7 +32,7 @@ from ricordo.errors import ValidationError
 from ricordo.imports import sources
 from ricordo.imports.conversation import Imported
 from ricordo.imports.read import detect, read
-from ricordo.imports.run import ImportReport, bring_in
+from ricordo.imports.run import ImportReport, import_path
 from ricordo.safety.screen import origin_of
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
@@ -61,7 +61,7 @@ def words(kept: ricordo.Memory) -> list[list[tuple[str, str]]]:
 
 def bring(kept: ricordo.Memory, path: Path, **more: Any) -> ImportReport:
     """Bring a file in for Anna."""
-    return bring_in(kept, path, **{"user_id": "anna", **more})
+    return import_path(kept, path, **{"user_id": "anna", **more})
 
 
 MAKERS: dict[str, Callable[[Path], Path]] = {
@@ -321,10 +321,10 @@ def test_our_own_export_comes_back_as_it_was(tmp_path: Path, talks: list[list[st
         path = write_lines(tmp_path / "x", documents) if lines else write(tmp_path / "x", documents)
         assert detect(path) == "ricordo"
         assert [each.document for each in read(path) if isinstance(each, Imported)] == documents
-        report = bring_in(other, path, user_id=None, trusted=True)
+        report = import_path(other, path, user_id=None, trusted=True)
         assert report.problems == ()
         assert everything(other) == documents
-        again = bring_in(other, path, user_id=None, trusted=True)
+        again = import_path(other, path, user_id=None, trusted=True)
         assert (again.turns_added, again.turns_known) == (0, report.turns_added)
 
 
@@ -347,9 +347,9 @@ def test_whose_they_are_has_to_be_said(tmp_path: Path) -> None:
     path = write(tmp_path / "x.json", [chatgpt_talk()])
     with memory() as kept:
         with pytest.raises(ValidationError, match="does not name a user"):
-            bring_in(kept, path, user_id=None)
+            import_path(kept, path, user_id=None)
         with pytest.raises(ValidationError, match="reserved prefix"):
-            bring_in(kept, path, user_id="ricordo:library")
+            import_path(kept, path, user_id="ricordo:library")
         assert list(kept.store.owners("default")) == []
 
 

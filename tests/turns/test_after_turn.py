@@ -51,15 +51,16 @@ def test_nothing_is_recalled_where_nothing_is_older() -> None:
     fill(session, 3)
     context = session.context("argomento domanda 1")
     assert (recalled(context), context.receipt.embedder) == ([], "")
-    session.ask("argomento aperto")
-    context = session.context("argomento aperto")
+    question = "Qual è l'argomento aperto oggi in classe?"
+    session.ask(question)
+    context = session.context(question)
     assert (recalled(context), context.receipt.embedder) == ([], "")
 
 
 @given(st.integers(0, 12), st.integers(0, 4), st.booleans())
 def test_turns_of_the_window_are_never_recalled(count: int, elsewhere: int, asked_first: bool) -> None:
     """However much is said, here or elsewhere, no recalled message is in the window or is the question itself."""
-    kept = memory()
+    kept = memory(recall_messages=5)
     session = kept.session("s", user_id="anna")
     fill(kept.session("t", user_id="anna"), elsewhere, "tema")
     fill(session, count, "tema")

@@ -100,7 +100,7 @@ class Past:
         return found
 
     @cached_property
-    def _away(self) -> frozenset[str]:
+    def _quarantined(self) -> frozenset[str]:
         return frozenset(flag.subject_id for flag in self._memory.flags(self._user, state="quarantined", limit=100_000))
 
     def passages(self, question: str) -> tuple[MemoryPassage, ...]:
@@ -133,7 +133,7 @@ class Past:
         messages = [turn.question] if turn.question else []
         if turn.answer and not quoted:
             messages.append(turn.answer)
-        return [message for message in messages if message.id not in self._away]
+        return [message for message in messages if message.id not in self._quarantined]
 
     def is_talk(self, turn: Turn) -> bool:
         """Whether a turn is part of the talk, and not a question that the reader answered."""
@@ -164,7 +164,7 @@ class Past:
 
     def sources(self, facts: Sequence["Fact"]) -> list[MemoryPassage]:
         """The messages that facts were learned from, oldest first."""
-        wanted = {source.message_id for fact in facts for source in fact.sources} - self._away
+        wanted = {source.message_id for fact in facts for source in fact.sources} - self._quarantined
         turns = self._memory.store.turns.by_ids(self._owner, list(dict.fromkeys(map(turn_id_of, wanted))))
         found = [passage for turn in turns for passage in self._read(turn, {}) if passage.message_id in wanted]
         return sorted(found, key=lambda each: each.said_at)

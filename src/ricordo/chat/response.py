@@ -331,7 +331,7 @@ _QUESTION_OPENS = AnyLanguage(r"\W*(?:<questions.yes_no>)\b.*\?\s*$", flags=re.D
 
 
 def intent(message: str, *, follow_up: bool = False, clarification: bool = False, crisis: bool = False) -> Intent:
-    """The intent of a message, by rules in Italian and English.
+    """The intent of a message, by rules of all languages.
 
     `crisis`: a crisis was detected in it; `clarification`: it answers a clarification; `follow_up`: a reference was
     found in it.

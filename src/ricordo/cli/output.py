@@ -1,4 +1,4 @@
-"""What a command prints: JSON for programs, rich text for people, progress on a terminal.
+"""How a command prints (JSON, rich text, progress), and the views of sessions, turns, facts, summaries and flags.
 
 In: records and reports. Out: the result on stdout; progress and notes on stderr, so that a pipe carries only the
 result. Control characters of stored text are made visible: a message cannot drive the reader's terminal.

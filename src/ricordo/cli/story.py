@@ -1,4 +1,4 @@
-"""`ricordo demo --terminal`: a conversation over some days is lived through the public API, then printed in steps.
+"""`ricordo demo --terminal`: a conversation over some days is played through the public API, then printed in steps.
 
 A follow-up, a budget with its receipt, recall from another session, a clarification and topics are shown; at the end a
 context is rebuilt from its receipt and compared byte for byte. Colours only repeat what words and numbers say.

@@ -70,14 +70,14 @@ def import_(options: Options, output: Output) -> int:
 def _import_foreign(options: Options, output: Output) -> int:
     """Import what another program exported, or with --dry-run only report it."""
     from ricordo.imports.json_stream import OWN
-    from ricordo.imports.run import bring_in
+    from ricordo.imports.run import import_path
 
     own = (options.format or detected_format(options.file)) == OWN
     user_id = options.user if own else _required_user(options)
     if options.dry_run and not has_database(options):
         options.db = "memory:"  # a dry run creates no file
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
-        report = bring_in(
+        report = import_path(
             memory,
             options.file,
             user_id=user_id,

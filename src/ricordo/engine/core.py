@@ -3,6 +3,9 @@
 It holds what is given (store, clock, token counter, settings, embedder, model) and the state that rooms keep for the
 life of a memory: `part` makes such a state with the first use, so that a program that only keeps turns and reads
 windows never loads numpy, an embedder or the rules of two languages.
+
+Also here, because every room needs them: scopes, quarantined ids, local time, fields of log lines, the system clock,
+new ids, the choice of a model, turns by number, and `LRU`.
 """
 
 import logging

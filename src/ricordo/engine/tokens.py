@@ -1,4 +1,4 @@
-"""Token costs of messages, shares of a number of tokens, and truncation of text and turns, for any counter.
+"""Token counters (exact by model family, else approximate), costs of messages, shares, truncation of text and turns.
 
 In: text and a `TokenCounter`. Out: exact costs of messages, and prefixes that fit. A chat message costs its
 content, its tool calls, its name and the overhead its API adds; a cut text ends with a visible mark.

@@ -1,5 +1,6 @@
-"""Follow-ups: what a short question means in its conversation, by rules, in Italian and English.
+"""Follow-ups: what a short question means in its conversation, by rules for all languages and a small scorer.
 
-`understand` runs the steps: `parse` finds cues, `resolve` binds them to past turns and their `items`, `rewrite` makes a
-standalone question, `clarify` asks back when a reference is ambiguous.
+`understand` runs the steps: `parse` finds cues, `resolve` binds them to past turns, their `items` and `candidates`,
+`antecedents` scores phrases of the talk, `rewrite` makes a standalone question, `clarify` asks back when a reference is
+ambiguous.
 """

@@ -174,7 +174,7 @@ def pairs(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionFeatures:
     """What is known of a question before any candidate is looked at."""
 
     roots: frozenset[str]
@@ -189,7 +189,7 @@ class Asked:
 _KINDS = ("none", "it", "person", "plural", "bare", "noun", "general", "zero", "ellipsis", "about", "place")
 
 
-def asked(talk: Talk, references: Sequence[ReferenceCue]) -> Asked:
+def asked(talk: Talk, references: Sequence[ReferenceCue]) -> QuestionFeatures:
     """The observations of the question alone: its cue, and how much of it the talk knows."""
     language = talk.language
     line = split_words(talk.question)
@@ -243,7 +243,7 @@ def asked(talk: Talk, references: Sequence[ReferenceCue]) -> Asked:
         float(any(word in polite for word in line.words)),
         min(len(talk.history), 4) / 4,
     )
-    return Asked(
+    return QuestionFeatures(
         roots,
         stem(noun) if noun else "",
         kind,
@@ -289,7 +289,7 @@ def _roots(text: str, language: FollowUpWords) -> frozenset[str]:
     return frozenset(root(word) for word in split_words(text).words if _tells(word, language))
 
 
-def observe(asked: Asked, one: Named, talk: Talk, focus: Focus) -> list[float]:
+def observe(asked: QuestionFeatures, one: Named, talk: Talk, focus: Focus) -> list[float]:
     """The observations of one pair of question and candidate, those of the question first."""
     phrase, entity = one.phrase, one.entity
     own = frozenset(root(word) for word in phrase.words)

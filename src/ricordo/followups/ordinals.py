@@ -89,7 +89,7 @@ def whole_message(line: WordSpans, language: FollowUpWords) -> ReferenceCue | No
     word = line.word(index)
     named = language.ordinals.get(word) or language.cardinals.get(word)
     label = label_number(word)
-    if (named is None and label is None) or word == "prima":
+    if (named is None and label is None) or word in language.ambiguous_ordinals:
         return None
     start, end = line.span(index, index)
     place = named if named is not None else label

@@ -44,7 +44,7 @@ def parse(
     line = respelled(split_words(question), spoken.spellings)
     if not line.words:
         return ()
-    found = traces(line, spoken, nouns, labels, said)
+    found = cues_in_line(line, spoken, nouns, labels, said)
     quoted = _quoted(question, line, spoken)
     return tuple(cue for cue in found if not any(start <= cue.start and cue.end <= end for start, end in quoted))
 
@@ -58,7 +58,7 @@ def _quoted(question: str, line: WordSpans, language: FollowUpWords) -> list[tup
     return spans
 
 
-def traces(
+def cues_in_line(
     line: WordSpans,
     language: FollowUpWords,
     nouns: Words = frozenset(),
@@ -115,7 +115,7 @@ def closes(line: WordSpans, language: FollowUpWords) -> bool:
 
 def refers_back(line: WordSpans, language: FollowUpWords) -> bool:
     """Whether a question refers to the conversation."""
-    return bool(traces(line, language))
+    return bool(cues_in_line(line, language))
 
 
 def continuation(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:

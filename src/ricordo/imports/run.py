@@ -51,7 +51,7 @@ class ImportReport:
         return tuple(str(problem) for problem in self.problems)
 
 
-def bring_in(
+def import_path(
     memory: "Memory",
     path: str | os.PathLike[str],
     *,

@@ -152,7 +152,9 @@ class SafetyWords:
 class ReaderPhrases:
     """What the extractive reader says itself; everything else it says is taken from the material.
 
-    `opening` stands above the points, `absent` is said when nothing answers, `no_more` when a follow-up asks for more.
+    `opening` stands above the points, `no_more` is said when a follow-up asks for more. Three sentences say that there
+    is no answer: `absent` (not in the material), `never_said` (a claim about the past that nothing confirms) and
+    `nothing_held` (nothing is stored).
     The names in braces are filled in: `{day}`, `{quote}`, `{names}`, `{name}`.
     """
 

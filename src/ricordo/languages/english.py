@@ -288,6 +288,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     sort_nouns=words("type types kind kinds sort sorts variety varieties species breed breeds brand brands version"),
     sorting_words=words("what which"),
+    ambiguous_ordinals=frozenset(),
     ordinals={
         **numbered(
             "first 1st former,second 2nd,third 3rd,fourth 4th,fifth 5th,sixth 6th,seventh 7th,eighth 8th,ninth 9th,"

@@ -51,6 +51,7 @@ class FollowUpWords:
     sorting_words: Words
     # Ordinals and lists.
     ordinals: Mapping[str, int]
+    ambiguous_ordinals: Words  # another word when they stand alone ("prima": before)
     cardinals: Mapping[str, int]
     neighbours: Mapping[str, int]
     list_nouns: Words

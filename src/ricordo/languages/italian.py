@@ -311,6 +311,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     sort_nouns=words("tipo tipi tipologia tipologie varietà specie razza razze marca marche versione modello genere"),
     sorting_words=words("che quale quali qual cosa"),
+    ambiguous_ordinals=words("prima"),
     ordinals={
         **numbered(
             "primo prima primi prime 1º 1°,secondo seconda secondi seconde 2º,terzo terza terzi terze 3º,"

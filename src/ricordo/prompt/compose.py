@@ -1,7 +1,7 @@
 """Composing the next prompt: fetch the recent turns, gather the other sections, fit all of it, explain it.
 
-Memory may fail, the chat may not: if history cannot be loaded or counted, the context is built without it and
-the window, the receipt and the log say so.
+A failure of memory must not fail the chat: if history cannot be loaded or counted, the context is built without it,
+and the window, the receipt and the log say so.
 """
 
 import logging

@@ -1,7 +1,8 @@
-"""What a memory block says, as lines: the last session, the key facts, the topics, each within its share of tokens.
+"""The memory block of a system prompt: the last session, the key facts, the topics, each within its share of tokens.
 
-In: a profile, words, shares and a way to count. Out: the lines between the two fences. Every stored text is put on
-one line and defused before it is counted, so what is counted is what stands in the prompt.
+In: a profile, words, shares and a way to count. Out: the lines between the two fences, the prompt with the block in it,
+and the base prompt back, whatever it contains. Every stored text is put on one line and defused before it is counted,
+so what is counted is what stands in the prompt. `known_for_context` gives the same for a context.
 """
 
 import re
@@ -106,9 +107,6 @@ def _cost(lines: Sequence[str], count: Count) -> int:
     return count("\n".join([*lines, ""]))
 
 
-# How much of a system prompt the memory of a person may take: a share for each section and a bound for the whole.
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryShares:
     """Tokens for each section, its heading included, and for the whole enhanced prompt; how many facts and topics.
@@ -145,8 +143,6 @@ class MemoryShares:
             self.topics * room // self.memory,
         )
 
-
-# Safety rules, base prompt, memory, in this order; and the base prompt back, whatever it contains.
 
 BREAK = "\n\n"
 

@@ -3,7 +3,8 @@
 Long vectors (512 dimensions and more) are rotated and rounded to two bits: over many dimensions the errors cancel out,
 if no dimension stands out. Queries are rotated as well. Shorter vectors keep four bits, and sixteen neighbouring
 dimensions share one scale. Two bits cost a few thousandths of recall (docs/recall.md). Comparisons always use the
-stored values, so that an index built from a store and one filled while writing agree exactly.
+stored values, so that an index built from a store and one filled while writing agree exactly. The centre of a topic has
+six bits a dimension.
 
     blob = scale (float32, little-endian) · one byte of scale per block · the dimensions, low bits of a byte first
     a block is 128 dimensions of two bits, or 16 dimensions of four bits

@@ -40,7 +40,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One claim about a user in one sentence, heard by one agent, true from when it was said until it was not.
+    """One claim about a user in one sentence, known to one agent, valid from `valid_from` until `valid_to`.
 
     `about` names what the claim decides ("name", "place:home"): of two facts about the same thing only the newer is
     true now. It is empty where nothing else can contradict the claim. A fact that was forgotten keeps its `digest`
@@ -247,9 +247,6 @@ class TopicStats:
     half_life_days: float
     age_seconds: float
     inactive_seconds: float
-
-
-# A session's topics as they are read and written: the shelf, and a change to it.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""What a store keeps besides memory, as frozen records: documents with their chunks, API keys, jobs, items.
+"""What a store keeps besides memory, as frozen records: documents with their chunks, API keys, jobs, items;
+and the reports of operations: cleanup, erase, verify, repair, import, health, statistics.
 
 Documents belong to an owner; those that all users of a tenant share belong to its library (`records.library_of`).
 A job names a session, or an owner, to work on later; it holds no text of a message.

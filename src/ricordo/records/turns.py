@@ -321,8 +321,6 @@ class Block:
     body: bytes
 
 
-# Where a single message goes in a session that is not strictly question and answer.
-
 Place = Literal["new", "answer", "step"]
 
 

@@ -1,9 +1,9 @@
 """Limits on connections: how many, and how long a client may take to send a request and to read the response.
 
 uvicorn limits none of these. A connection that sends its headers or its body too slowly is closed, and so is one that
-does not read what is written to it. When the server is
-full, the connection that has waited longest for its request gives way, so half-open connections block no complete
-request. Each reason is logged at most once a minute, with a count.
+does not read what is written to it. When the server is full, the connection that has waited longest for its request
+is closed, so half-open connections block no complete request. Each reason is logged at most once a minute, with a
+count.
 """
 
 import asyncio

@@ -28,15 +28,15 @@ def messages_counted(turn: Turn) -> int:
     return (turn.question is not None) + (turn.answer is not None)
 
 
-def lessened(topic: Topic, gone: Collection[int], messages: int, archived: int) -> Topic | None:
-    """A topic that lost turns, by what they counted; None when by this count nothing is left of it."""
+def without_turns(topic: Topic, gone: Collection[int], messages: int, archived: int) -> Topic | None:
+    """The topic without deleted turns, by subtraction; None if no message is left by this count."""
     left = topic.message_count - messages
     if left <= 0:
         return None
     return _counted(topic, gone, left, topic.archived_count - archived)
 
 
-def recounted(topic: Topic, gone: Collection[int], messages: int, archived: int) -> Topic:
+def with_counts(topic: Topic, gone: Collection[int], messages: int, archived: int) -> Topic:
     """A topic that lost turns but has others, by what those count: its own count had missed a late answer."""
     return _counted(topic, gone, messages, archived)
 

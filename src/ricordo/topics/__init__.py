@@ -1,5 +1,6 @@
 """Topics: what a session talks about.
 
-`organise` runs the steps: `assign` finds the topic of each turn (by `thresholds` and `centres`), `decay` says which
-topics have faded, `archive` compacts and restores them. `merge` and `session_topic` serve the user.
+`organise` runs the steps: `subjects` and `assign` find the topic of each turn (by `thresholds`), `decay` says which
+topics have faded, `archive` compacts and restores them. `session_topic` is the handle that users work with, merging
+included.
 """

@@ -105,7 +105,7 @@ class _Pass:
         return TalkState(topic.id, recent, topic.message_count, self.closeness)
 
 
-class RecentTurns:
+class RecentTopicTurns:
     """The last turns of each topic, of the sessions that were organised in this process. Thread-safe."""
 
     def __init__(self, _: Engine) -> None:
@@ -149,7 +149,7 @@ def topic_of_question(
         return active, (f"the active topic is taken: {cause_of(error)}",)
     name = indexes.embedder.name
     walk = _Pass(_scale(engine, name), name, {}, {topic.id: topic for topic in shelf.topics}, active.id)
-    walk.turns = engine.part(RecentTurns).of(owner, session_id)
+    walk.turns = engine.part(RecentTopicTurns).of(owner, session_id)
     walk.said = {active.id: [each for turn in walk.turns.get(active.id, ()) for each in turn.messages]}
     asked = TopicMessage(question, vector)
     decision = _decide(walk, asked, TopicTurn(asked) if walk.scale.subjects else None, question)
@@ -230,7 +230,7 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through, counted=counted)
     if not engine.store.topics.put(owner, session_id, change):
         return True
-    engine.part(RecentTurns).keep(owner, session_id, walk.turns)
+    engine.part(RecentTopicTurns).keep(owner, session_id, walk.turns)
     _recount_changed(engine, owner, session_id, walk, new)
     for topic_id in walk.returned:
         restore(engine, owner, session_id, topic_id, shelf.through + 1)

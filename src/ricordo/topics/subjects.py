@@ -218,6 +218,11 @@ def form_of(text: str) -> QuestionForm:
     )
 
 
+# Observations of the talk around a turn, not of what the turn shares with a topic.
+_ALIKE = 0.5  # one common word in two long answers is less
+_SURROUNDINGS = frozenset({"bias", "many", "alone", "young", "unanswered", "new_words"})
+
+
 def decide_turn(turn: TopicTurn, active_id: str | None, known: Sequence[KnownTopic], scale: SubjectScale) -> Decision:
     """The topic of a turn: the active one, another one, a new one, or none.
 
@@ -253,8 +258,12 @@ def score(
     seen = observe(turn, known, scale.chance)
     shape = form.observations
     weights = scale.weights
-    back = sum((weights.back.get(name, 0.0) * column for name, column in seen.items()), np.zeros(len(known)))
-    back += total(weights.back, shape, partly=True)
+    weighted = {name: weights.back.get(name, 0.0) * column for name, column in seen.items()}
+    back = sum(weighted.values(), np.zeros(len(known)))
+    form_back = total(weights.back, shape, partly=True)
+    # The form of a question speaks for a return only to a topic of which its content speaks, too.
+    alike = sum((weighted[name] for name in seen.keys() - _SURROUNDINGS), np.zeros(len(known)))
+    back += np.where(alike > _ALIKE, form_back, min(form_back, 0.0))
     for row, each in enumerate(known):
         if each.topic.id == active_id:
             own = {name: float(column[row]) for name, column in seen.items()}

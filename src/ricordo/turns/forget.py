@@ -100,11 +100,11 @@ def drop_owner(engine: Engine, owner: Owner) -> None:
 
 def drop_session(engine: Engine, owner: Owner, session_id: str) -> None:
     """Drop what this process holds of a session that was deleted: one made anew must not be taken for it."""
-    drop_questions(engine, owner, session_id)
+    drop_pending_clarification(engine, owner, session_id)
     engine.forget(owner)
 
 
-def drop_questions(engine: Engine, owner: Owner, session_id: str) -> None:
+def drop_pending_clarification(engine: Engine, owner: Owner, session_id: str) -> None:
     """Drop the pending clarification of a session whose words were removed."""
     if engine.may_have_clarification:
         from ricordo.followups.clarify import drop_clarification

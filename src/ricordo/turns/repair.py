@@ -1,8 +1,8 @@
-"""Repairing: what is derived from turns and was found to differ is derived again; the turns are the truth.
+"""Repair: what is derived from turns and differs from them is derived again.
 
-In: a tenant. Out: what was mended, and what `verify` still finds. Mended are the figures of topics, turns that name a
-topic which is not there, topics without turns, summaries of turns that never were, and facts that were superseded by
-nothing. Damage to turns, receipts and archive blocks needs a backup.
+In: a tenant. Out: what was repaired, and what `verify` still reports. Repaired are the counts of topics, turns with an
+unknown topic, topics without turns, summaries of missing turns, and facts superseded by a missing fact. Damage to
+turns, receipts and archive blocks needs a backup.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,20 +19,20 @@ from ricordo.turns.verify import bad_summaries, every_session, every_summary, ow
 
 def repair(engine: Engine, tenant_id: str, progress: Callable[[int, int], None] | None = None) -> Repair:
     """Mend what can be derived again of a tenant, then verify everything."""
-    mended: list[Damage] = []
+    repaired: list[Damage] = []
     owners = owners_of(engine, tenant_id, [])
     for done, owner in enumerate(owners, start=1):
         for session in every_session(engine, owner):
             if isinstance(session, SessionInfo):
-                mended += _topics_mended(engine, session)
-                mended += _summaries_mended(engine, session)
-        mended += _facts_mended(engine, owner)
+                repaired += _repair_topics(engine, session)
+                repaired += _repair_summaries(engine, session)
+        repaired += _repair_facts(engine, owner)
         if progress:
             progress(done, len(owners))
-    return Repair(tuple(mended), verify(engine, tenant_id))
+    return Repair(tuple(repaired), verify(engine, tenant_id))
 
 
-def _topics_mended(engine: Engine, session: SessionInfo) -> list[Damage]:
+def _repair_topics(engine: Engine, session: SessionInfo) -> list[Damage]:
     """Count the topics of a session from its turns; nothing is changed where a turn or a topic cannot be read."""
     where, topics = _where(session), engine.store.topics
     for _ in attempts():
@@ -70,7 +70,7 @@ def _corrected(shelf: TopicShelf, turns: Sequence[Turn]) -> tuple[TopicChange, l
     return TopicChange(shelf.revision, put=tuple(changed), removed=tuple(removed)), problems
 
 
-def _summaries_mended(engine: Engine, session: SessionInfo) -> Iterator[Damage]:
+def _repair_summaries(engine: Engine, session: SessionInfo) -> Iterator[Damage]:
     """Delete summaries that `verify` names; others are written in their place when they are needed."""
     wrong = list(bad_summaries(engine, session, _where(session)))
     try:
@@ -83,7 +83,7 @@ def _summaries_mended(engine: Engine, session: SessionInfo) -> Iterator[Damage]:
         yield Damage(_where(session), f"summary {summary_id!r} did not follow from the turns")
 
 
-def _facts_mended(engine: Engine, owner: Owner) -> Iterator[Damage]:
+def _repair_facts(engine: Engine, owner: Owner) -> Iterator[Damage]:
     """Let facts be true again whose successor is not there."""
     try:
         for agent_id in engine.store.people.agents(owner):

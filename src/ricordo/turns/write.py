@@ -2,7 +2,7 @@
 
 Nothing reaches the store unchecked, and nothing is acknowledged before the store has it on disk. The queue does the
 work that follows a turn in slices: vectors and topics, facts, titles, summaries, the end of a session. What is heavy
-is imported when a slice needs it.
+is imported when a slice needs it. `import_documents` writes whole sessions that were exported.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -71,13 +71,15 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
         details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
         log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
     claims = [clean for each in found.candidates if (clean := _redact_claim(each, engine.settings.safety))]
-    _obey(engine, owner, session.agent_id, commands)  # before the turns count as read: a crash loses no command
+    _forget_commanded(
+        engine, owner, session.agent_id, commands
+    )  # before the turns count as read: a crash loses no command
     written = _merge(engine, owner, session, claims, unfit, through)
-    _obey(engine, owner, session.agent_id, commands)  # what these turns said before a command
+    _forget_commanded(engine, owner, session.agent_id, commands)  # what these turns said before a command
     return LearnResult(through < session.last_turn, found.made_by, found.why, written)
 
 
-def _obey(engine: Engine, owner: Owner, agent_id: str, commands: list[ForgetCommand]) -> None:
+def _forget_commanded(engine: Engine, owner: Owner, agent_id: str, commands: list[ForgetCommand]) -> None:
     """Forget what each command means; its own message repeats the words, so it is kept away from prompts too."""
     for command in commands:
         meant = facts_to_forget(command, engine.store.people.facts(owner, agent_id).facts)

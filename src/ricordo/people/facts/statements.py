@@ -1,8 +1,8 @@
 """Statements: what one message says of its writer, by patterns and by judged clauses, and what it commands.
 
-A message goes in; claims come out, and commands to forget. Guards stand around the judge: quotations and pasted text
-are masked; a message that works on a text, plays a part or takes back what it says, and a sentence that supposes or
-reports, need a much surer judgement; what follows a command to remember, or states a standing wish, a less sure one.
+A message goes in; claims come out, and commands to forget. Quotations and pasted text are masked.
+The judge's score must be higher where a message works on a text, plays a part or takes back what it says, and where a
+sentence supposes or reports; it may be lower after a command to remember and for a standing wish.
 """
 
 import hashlib

@@ -2,7 +2,8 @@
 
 A text goes in, the evidence in it comes out, verbatim and in order. Each text is read alone, so the evidence of two
 conversations is that of each. Recall is preferred to precision: doubtful finds (a capital at the start of a sentence, a
-single digit) are marked weak and dropped first. A model's sentence is grounded if its evidence was said.
+single digit) are marked weak and dropped first. A model's sentence is grounded if its evidence was said. Also the
+keywords and key topics of texts.
 """
 
 import math

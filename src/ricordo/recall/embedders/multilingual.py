@@ -221,8 +221,9 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
 
 
 # Share of the English half in a question's vector. The cosines of the multilingual half spread two to three times as
-# wide, so that equal shares let it lead in English; a fifth lets English questions reach Italian messages.
-_ENGLISH_SHARE = {"en": 0.8, "it": 0.3}
+# wide, so that equal shares would let it lead in English; the fifth that it keeps finds Italian messages.
+_ENGLISH_SHARE = {"en": 0.8}
+_OTHER_SHARE = 0.3  # in every other language
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +286,7 @@ class BilingualEmbedder:
         return unit_rows(np.concatenate(halves, axis=1))
 
     def embed_query(self, text: str) -> Vectors:
-        share = _ENGLISH_SHARE[guess_language(text)]
+        share = _ENGLISH_SHARE.get(guess_language(text), _OTHER_SHARE)
         halves = [self._english.embed_query(text) * share, self._multilingual.embed_query(text) * (1 - share)]
         joined = unit_rows(np.concatenate(halves))
         return self._projection.moved(joined) if self._projection else joined

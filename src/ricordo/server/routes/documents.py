@@ -24,7 +24,7 @@ from ricordo.documents.chunks import Kind, kind_of
 from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.imports.json_stream import ITEM_FORMAT
-from ricordo.imports.run import as_import, bring_in
+from ricordo.imports.run import as_import, import_path
 from ricordo.memory import Memory
 from ricordo.records.service import Document, ImportResult
 from ricordo.records.turns import Owner, Turn, library_of
@@ -285,7 +285,7 @@ class FileImport:
         return self._report(OWN_FORMAT, result)
 
     def _run_other(self, memory: Memory, progress: Progress) -> dict[str, Any]:
-        result = bring_in(
+        result = import_path(
             memory,
             self.path,
             user_id=self.user_id,

@@ -14,8 +14,6 @@ import zstandard
 
 from ricordo.errors import DamageError
 
-# The dictionaries that blocks are compressed with: a number goes in, the bytes that were shipped under it come out.
-
 # Number -> sha256 of `dictionary-<number>.zstd`; the hash is checked at load, since other bytes would read nonsense.
 SHIPPED: dict[int, str] = {
     1: "a78800b5ec1600efdcc2376f6605b0859830429742a8e5ec2001a90484d81b82",

@@ -87,8 +87,6 @@ def _message(number: int, entry: object) -> ExportedMessage:
     return ExportedMessage(role, content, created_at)
 
 
-# A receipt as few bytes: the JSON of a stored receipt goes in, a sixth of it comes out, and back.
-
 NUMBER = 1
 LEVEL = 3
 LARGEST = 64 * 1024 * 1024

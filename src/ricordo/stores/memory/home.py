@@ -98,7 +98,7 @@ class MemorySession:
         if not staying:
             return None
         lost = [turn for turn in gone if turn.topic_id == topic.id]
-        return topic_rules.lessened(topic, doomed, *_counts(lost)) or topic_rules.recounted(
+        return topic_rules.without_turns(topic, doomed, *_counts(lost)) or topic_rules.with_counts(
             topic, doomed, *_counts(staying)
         )
 

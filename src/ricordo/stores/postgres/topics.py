@@ -29,13 +29,13 @@ from ricordo.stores.topic_rules import (
     archived,
     as_counted,
     holds,
-    lessened,
     messages_counted,
-    recounted,
     replaces,
     returned,
     rewritten,
     unpacked,
+    with_counts,
+    without_turns,
 )
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
 from ricordo.stores.write_rules import by_topic
@@ -304,14 +304,14 @@ def _shrink_topics(
     for topic in shrunk:
         if topic.id in alive:
             counts = _counts([(turn.archived, turn.messages(archived)) for turn in lost[topic.id]])
-            left = lessened(topic, numbers, *counts)
-            put_topics(transaction, key, [left or _recounted(transaction, owner, key, topic, numbers)])
+            left = without_turns(topic, numbers, *counts)
+            put_topics(transaction, key, [left or _with_counts(transaction, owner, key, topic, numbers)])
     transaction.send(sql.TOUCH_TOPICS, key)
 
 
-def _recounted(transaction: Transaction, owner: Owner, key: Key, topic: Topic, gone: Collection[int]) -> Topic:
+def _with_counts(transaction: Transaction, owner: Owner, key: Key, topic: Topic, gone: Collection[int]) -> Topic:
     turns = to_turns(owner, transaction.send(turn_statements.TURNS_BY_TOPIC, {**key, "topic_id": topic.id}))
-    return recounted(topic, gone, *_counts([(turn.archived, messages_counted(turn)) for turn in turns]))
+    return with_counts(topic, gone, *_counts([(turn.archived, messages_counted(turn)) for turn in turns]))
 
 
 def _counts(counted: Sequence[tuple[bool, int]]) -> tuple[int, int]:

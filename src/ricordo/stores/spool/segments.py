@@ -19,8 +19,8 @@ from weakref import WeakSet
 from ricordo.errors import StoreUnavailable
 
 
-class SpoolFull(StoreUnavailable):
-    """A record cannot be written to disk."""
+class SpoolWriteError(StoreUnavailable):
+    """A record cannot be written to disk: it is full, or the folder cannot be used."""
 
 
 MARK = b"RSP1"
@@ -135,7 +135,7 @@ class Segments:
                     self._writing = False
                     self._queue_changed.notify_all()
         if mine.segment is None:
-            raise SpoolFull(
+            raise SpoolWriteError(
                 f"the database is away and the spool in {self._directory} cannot be written "
                 f"({mine.error.strerror if mine.error else 'interrupted'}); free disk space or repair the folder"
             ) from mine.error

@@ -18,7 +18,7 @@ from ricordo.stores.spool.cache import select
 from ricordo.stores.spool.connection import NotAnswered
 from ricordo.stores.spool.database import SpooledDatabase, call_left_by
 from ricordo.stores.spool.pending_writes import CallInProgress
-from ricordo.stores.spool.segments import SpoolFull
+from ricordo.stores.spool.segments import SpoolWriteError
 from ricordo.stores.spool.writes import AddMessage, AnswerTurn, AppendTurn, Scope, TurnWrite, UpdateSession
 
 
@@ -190,7 +190,7 @@ class SpooledTurns:
                 return written
         try:
             return self._spool.add_turn(write, maybe_stored=sent, call=call)
-        except SpoolFull:
+        except SpoolWriteError:
             if sent or not self._database.wait_past_spool(scope):
                 raise
         return self._write_past_spool(write, work)
@@ -238,7 +238,7 @@ class SpooledTurns:
             )
         try:
             return self._spool.add_turn(write, maybe_stored=True, call=call)
-        except SpoolFull:
+        except SpoolWriteError:
             if call is not None or not self._database.wait_past_spool(write.scope):
                 raise
         return self._write_past_spool(
@@ -352,7 +352,7 @@ class SpooledSessions:
                 return changed
         try:
             return self._spool.add_fields(UpdateSession(owner, session_id, changes), maybe_stored=True, call=call)
-        except SpoolFull:
+        except SpoolWriteError:
             if call is not None or not self._database.wait_past_spool(scope):
                 raise
         changed = self._database.call(lambda store: store.sessions.update(owner, session_id, changes))

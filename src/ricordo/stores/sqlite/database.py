@@ -98,7 +98,7 @@ def open_writer(path: Path, wait: float) -> WriteConnection:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Ricordo needs 3.37 or newer")
     connection = _connect(path, wait, "rw", WriteConnection)
     try:
-        _refuse_strangers(connection, path)
+        _refuse_foreign_database(connection, path)
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; others keep theirs
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
         connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}").fetchall()
@@ -241,7 +241,7 @@ def moved_file(path: str) -> str:
     )
 
 
-def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+def _refuse_foreign_database(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if application not in (0, APPLICATION_ID) or (tables and "schema_migrations" not in tables):

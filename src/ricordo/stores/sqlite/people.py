@@ -48,7 +48,7 @@ ON CONFLICT (owner, agent_id) DO UPDATE SET revision = revision + 1
 
 SET_PEOPLE = "INSERT INTO people (owner, agent_id, revision) VALUES (?, ?, ?)"
 
-PUT_FACT = f"INSERT OR REPLACE INTO facts (owner, {FACT_COLUMNS}) VALUES (?{', ?' * 15})"
+PUT_FACT = f"INSERT OR REPLACE INTO facts (owner, {FACT_COLUMNS}) VALUES (?{', ?' * len(FACT_COLUMNS.split(','))})"
 
 DROP_FACT = "DELETE FROM facts WHERE owner = ? AND agent_id = ? AND fact_id = ?"
 

@@ -26,11 +26,11 @@ from ricordo.stores.topic_rules import (
     archived,
     as_counted,
     holds,
-    lessened,
-    recounted,
     replaces,
     returned,
     rewritten,
+    with_counts,
+    without_turns,
 )
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
 from ricordo.stores.write_rules import by_topic
@@ -322,7 +322,7 @@ def update_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> 
         topic = _topic(writer, key, topic_id)
         if topic is None:
             continue
-        left = _lessened(writer, key, topic, rows)
+        left = _without_turns(writer, key, topic, rows)
         if left is None:
             writer.execute(sql.DROP_TOPIC, (*key, topic_id))
         else:
@@ -347,16 +347,16 @@ def update_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) 
                 writer.execute(sql.SET_BLOCK, (turn_numbers, body, *key, block_id))
 
 
-def _lessened(writer: sqlite3.Connection, key: Key, topic: Topic, gone: Sequence[Any]) -> Topic | None:
+def _without_turns(writer: sqlite3.Connection, key: Key, topic: Topic, gone: Sequence[Any]) -> Topic | None:
     if not writer.execute(sql.ANY_TURN_OF_TOPIC, (*key, topic.id)).fetchall():
         return None
     numbers = {row[1] for row in gone}
     archived = sum(messages for *_, packed, messages in gone if packed)
-    left = lessened(topic, numbers, sum(row[-1] for row in gone), archived)
+    left = without_turns(topic, numbers, sum(row[-1] for row in gone), archived)
     if left is not None:
         return left
     counts = writer.execute(sql.COUNT_TOPIC, (*key, topic.id)).fetchone()
-    return recounted(topic, numbers, *map(int, counts))
+    return with_counts(topic, numbers, *map(int, counts))
 
 
 def _topic(connection: sqlite3.Connection, key: Key, topic_id: str) -> Topic | None:

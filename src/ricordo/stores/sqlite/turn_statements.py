@@ -173,7 +173,7 @@ ORDER BY last_active_at LIMIT ?
 COUNTED = "(typeof(query) <> 'null' OR query_tokens > 0) + (typeof(answered_at) <> 'null')"
 ARCHIVED = "(typeof(query) = 'null' AND typeof(response) = 'null' AND typeof(details) = 'null')"
 
-# What a removed turn leaves behind for its session, topic and block to be told.
+# What session, topic and block need to know of a deleted turn.
 _GONE = f"session_id, turn_number, topic_id, block_id, {ARCHIVED}, {COUNTED}"
 
 DROP_OLDEST_TURNS = f"""
