@@ -94,3 +94,17 @@ def test_two_things_joined_by_and_are_a_choice_in_italian() -> None:
     turn = PastTurn(1, "Mi parli di Sciascia e di Camilleri?", "Sciascia indagò la mafia; Camilleri creò Montalbano.")
     assert len(two_sides(Talk((turn,), ITALIAN, None, "Quando è morto?"))) == 2
     assert not two_sides(Talk((turn,), ITALIAN, None, "Quando si conobbero?"))
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "question"),
+    [
+        ("actually I moved to York last week", "Noted: you moved to York last week.", "where do I live?"),
+        ("from now on call me Captain", "From now on: call me Captain.", "what is my sister's name?"),
+        ("mi sono trasferita a Lecce", "Annotato: ti sei trasferita a Lecce.", "Quando ho l'esame?"),
+        ("ciao", "Ciao! Come posso aiutarti?", "a cosa sono allergica?"),
+    ],
+)
+def test_a_question_after_a_statement_or_a_greeting_is_complete(said: str, answer: str, question: str) -> None:
+    """Nothing was asked that it could continue: no word is added."""
+    assert resolve(question, [PastTurn(1, said, answer)]).standalone == question

@@ -63,6 +63,7 @@ from ricordo.languages.text import is_topical, language_of, root, split_words
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
+_GENERAL = 0.6  # confidence of "the exam" as opposed to "that exam"
 _READ = 1_500  # characters of the last answer
 _FRAMES = 3  # questions back whose frame may be taken over
 
@@ -105,7 +106,9 @@ def resolve(
     bound = _bind(references, talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
-    if trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _connected(talk)):
+    if history and not _asks(history[-1], language) and not any(_overt(each) for each in references):
+        references, bound = (), _bind((), talk)  # after a statement or a greeting nothing is left out
+    elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _connected(talk)):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
     additions = fit_additions(question, offered) if offered else ()
@@ -121,6 +124,22 @@ def resolve(
     return Resolution(
         question, language.code, references, bound.resolved, bound.candidates, standalone, additions, rewritten_by
     )
+
+
+def _asks(turn: PastTurn, language: FollowUpWords) -> bool:
+    """Whether the user asked for something in a turn; else it holds no question that another could continue."""
+    line = split_words(turn.query[:LONGEST_FOLLOW_UP])
+    first = line.word(0)
+    opens = first in language.auxiliaries or (first in language.requests and len(first) > 2)  # "mi" alone is no request
+    return opens or "?" in turn.query or not language.question_words.isdisjoint(line.words)
+
+
+def _overt(cue: ReferenceCue) -> bool:
+    """Whether words of the question point back ("it", "there", "the second"); an article before a noun may not."""
+    if cue.corrects or cue.part or cue.whole:
+        return True
+    general = cue.kind == "pronoun" and cue.noun and cue.confidence <= _GENERAL
+    return cue.kind != "ellipsis" and not cue.zero and not general
 
 
 def _connected(talk: Talk) -> bool:
