@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ricordo.chat.question import asks_for_answers, folded
+from ricordo.chat.question import FIRST_PERSON, asks_for_answers, folded
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.languages.text import guess_language
 from ricordo.recall.evidence import stem, stems, tokens
@@ -40,7 +40,6 @@ _AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind
 _CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
 _SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
 _OWN_NAME = AnyLanguage(r"\b(?:<dialogue.own_name>)\b", flags=0)
-_FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
 _ADVICE = AnyLanguage(r"\b(?:<dialogue.advice>)\b", flags=0)
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
 _WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
@@ -197,9 +196,9 @@ class _Words:
             if any(_heard(term, like, said) for term, like in zip(asked.terms, asked.alike, strict=True))
         ]
         if not heard:
-            if not _FIRST_PERSON.search(asked.text):
+            if not FIRST_PERSON.search(asked.text):
                 return 20
-            heard = [at for at, word in enumerate(self.plain) if _FIRST_PERSON.fullmatch(word)]
+            heard = [at for at, word in enumerate(self.plain) if FIRST_PERSON.fullmatch(word)]
         return min((abs(one - other) for one in answers for other in heard), default=_NOWHERE)
 
 

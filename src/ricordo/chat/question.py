@@ -154,7 +154,7 @@ _YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
 _I_SAID = AnyLanguage(r"\b(?:<dialogue.user_said>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
 _ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)", flags=0)
-_FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
+FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def dialogue_act(message: str) -> DialogueAct:
                 return DialogueAct(act, rest)  # type: ignore[arg-type]
     if asks or "?" in plain or _TELL.match(plain):
         return DialogueAct("question", message)
-    return DialogueAct("statement", message, _FIRST_PERSON.search(plain) is not None)
+    return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None)
 
 
 def asks_for_answers(message: str) -> bool:

@@ -5,7 +5,7 @@ life of a memory: `part` makes such a state with the first use, so that a progra
 windows never loads numpy, an embedder or the rules of two languages.
 
 Also here, because every room needs them: scopes, quarantined ids, local time, fields of log lines, the system clock,
-new ids, the choice of a model, turns by number, and `LRU`.
+new ids, the choice of a model, the newest summary, turns by number, and `LRU`.
 """
 
 import logging
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ricordo.followups.reference import ClarificationStates
     from ricordo.recall.embedders import Embedder
     from ricordo.recall.indexes import Indexes
+    from ricordo.records.derived import Summary
     from ricordo.worker import WorkQueue
 
 log = logging.getLogger("ricordo")
@@ -196,6 +197,12 @@ def choose_llm(
     except LLMError as cause:
         raise SettingsError(LLM_SETTING, str(cause)) from cause
     raise SettingsError(LLM_SETTING, "expected none, URL#MODEL (an OpenAI-compatible address) or gguf:PATH")
+
+
+def newest_summary(engine: Engine, owner: Owner, session_id: str) -> "Summary | None":
+    """The latest condensation of a session."""
+    found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
+    return found[0] if found else None
 
 
 def turns_by_number(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from zoneinfo import ZoneInfo
 
-from ricordo.engine.core import Engine, Scope, local_time, quarantined
+from ricordo.engine.core import Engine, Scope, local_time, newest_summary, quarantined
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.base import MemoryWords
 from ricordo.languages.dates import relative_day
@@ -319,8 +319,7 @@ def known_for_context(engine: Engine, scope: Scope, end_idle: EndIdle | None = N
     notes: list[str] = []
     if end_idle and engine.settings.profile.remember_person == "on" and not _has_answers(engine, scope):
         notes = end_idle(engine, scope)
-    found = engine.store.people.summaries(scope.owner, session_id=scope.session_id, kind="condensation", limit=1)
-    condensed = found[0] if found else None
+    condensed = newest_summary(engine, scope.owner, scope.session_id)
     hidden = quarantined(engine, scope.owner) if condensed else frozenset()
     profile = ""
     if engine.settings.profile.remember_person == "on":

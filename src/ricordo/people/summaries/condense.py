@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ricordo.engine.core import EVERY, LRU, Engine, new_id, quarantined
+from ricordo.engine.core import EVERY, LRU, Engine, new_id, newest_summary, quarantined
 from ricordo.people.summaries.layout import TurnRange
 from ricordo.people.summaries.summarise import (
     SummaryWriter,
@@ -66,12 +66,6 @@ class SessionSizes:
         """Drop the cached sizes of an owner."""
         with self._lock:
             self._known.remove_where(lambda key: key[0] == owner)
-
-
-def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
-    """The latest condensation of a session."""
-    found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
-    return found[0] if found else None
 
 
 def condense_if_due(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
