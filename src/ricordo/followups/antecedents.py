@@ -61,11 +61,12 @@ def named(talk: Talk) -> list[Named]:
     recent = list(reversed(talk.history[-_TURNS:]))
     for back, turn in enumerate(recent):
         sources: tuple[tuple[Origin, str, int], ...] = (
-            ("answer", turn.response[: _READ[back]], _FROM_ANSWER),
-            ("question", turn.query[:LONGEST_FOLLOW_UP], _FROM_QUESTION),
+            ("answer", turn.response, _FROM_ANSWER),
+            ("question", turn.query, _FROM_QUESTION),
         )
         for origin, text, most in sources:
-            inside = entities(text, talk.language)
+            read = _READ[back] if origin == "answer" else LONGEST_FOLLOW_UP
+            inside = [entity for entity in entities(text, talk.language) if entity.end <= read]
             for order, entity in enumerate(inside[:most] if origin == "question" else _chosen(inside, most)):
                 stems = entity.phrase.stems
                 known = found.get(stems)
@@ -353,11 +354,15 @@ def two_sides(talk: Talk) -> tuple[Candidate, ...]:
     if any(language.patterns["plural_verb"].fullmatch(word) or word in language.sorting_words for word in line.words):
         return ()
     sides = alternatives(split_words(last.query), language) or _side_by_side(last.query, language)
+    if len(sides) != 2:
+        return ()
     meant = [stems(word for word in split_words(side).words if is_content(language, word)) for side in sides]
-    answered = split_words(last.response).words
-    spoken = not language.both.isdisjoint(answered) or all(not names.isdisjoint(stems(answered)) for names in meant)
     asked = stems(line.words)
-    if len(sides) != 2 or not spoken or any(not names.isdisjoint(asked) for names in meant):
+    if any(not names.isdisjoint(asked) for names in meant):
+        return ()
+    answered = split_words(last.response).words
+    said = stems(answered)
+    if language.both.isdisjoint(answered) and any(names.isdisjoint(said) for names in meant):
         return ()
     return tuple(Candidate(side, last.turn_number) for side in sides)
 

@@ -36,6 +36,7 @@ class Phrase:
         return frozenset(stem(word) for word in self.words)
 
 
+@lru_cache(maxsize=512)  # several rules read the same line
 def phrases(line: WordSpans, language: FollowUpWords) -> tuple[Phrase, ...]:
     """The noun phrases of a line in the order of the words."""
     found_runs = [run for run in runs(line, language) if run]
@@ -200,11 +201,13 @@ BOUND = 2.3  # the least score with which a pronoun is bound to an entity of the
 class Entity:
     """One noun phrase of a text; `beside` and `around` are roots of the words near it and in its sentence.
 
-    `apposed` is what it is called there; `opens`: it is the first phrase of its sentence.
+    `end` is its end in the whole text; `apposed` is what it is called there; `opens`: it is the first phrase of its
+    sentence.
     """
 
     phrase: Phrase
     sentence: int
+    end: int
     gender: str
     plural: bool | None
     beside: frozenset[str]
@@ -218,7 +221,10 @@ class Entity:
 def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
     """The noun phrases of an answer, in order."""
     found: list[Entity] = []
-    for number, sentence in enumerate(_SENTENCE_END.split(answer[:_READ_CHARACTERS])):
+    begin = 0
+    read = answer[:_READ_CHARACTERS]
+    for number, gap in enumerate((*_SENTENCE_END.finditer(read), None)):
+        sentence = read[begin : gap.start() if gap else None]
         line = split_words(sentence)
         inside = [phrase for phrase in phrases(line, language) if len(phrase.words) <= _LONGEST_ENTITY]
         around = frozenset(root(word) for word in line.words if _tells(word, language)) if inside else frozenset()
@@ -226,7 +232,9 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
             apposed = _apposed(sentence, inside, at, language)
             gender, plural = _agreement(phrase, language)
             beside = _beside(line, phrase, language)
-            found.append(Entity(phrase, number, gender, plural, beside, around, apposed, opens=at == 0))
+            end = begin + phrase.end
+            found.append(Entity(phrase, number, end, gender, plural, beside, around, apposed, opens=at == 0))
+        begin = gap.end() if gap else len(read)
     if found:
         found[-1] = replace(found[-1], last=True)
     return tuple(found)

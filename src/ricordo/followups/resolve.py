@@ -65,6 +65,7 @@ _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
 _GENERAL = 0.6  # confidence of "the exam" as opposed to "that exam"
 _READ = 1_500  # characters of the last answer
+_LONGEST_INCOMPLETE = 16  # words of a question that may leave something out without a cue
 _FRAMES = 3  # questions back whose frame may be taken over
 
 
@@ -108,7 +109,7 @@ def resolve(
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
     if history and not _asks(history[-1], language) and not any(_overt(each) for each in references):
         references, bound = (), _bind((), talk)  # after a statement or a greeting nothing is left out
-    elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _connected(talk)):
+    elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _incomplete(talk)):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
     additions = fit_additions(question, offered) if offered else ()
@@ -142,10 +143,12 @@ def _overt(cue: ReferenceCue) -> bool:
     return cue.kind != "ellipsis" and not cue.zero and not general
 
 
-def _connected(talk: Talk) -> bool:
-    """Not so for a question without a cue that asks what something is which the last turn never named."""
+def _incomplete(talk: Talk) -> bool:
+    """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
     line = split_words(talk.question)
+    if len(line.words) > _LONGEST_INCOMPLETE:
+        return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
     if not asked or language.copulas.isdisjoint(line.words[:3]) or line.word(0) not in language.question_words:
         return True
@@ -170,6 +173,10 @@ def _completed(
     scorer = shipped_scorer() if not bound.standalone and open_to_scorer(references, bound) else None
     if scorer is None:
         return references, bound
+    if references and len(talk.history) > SHORT_TALK:
+        # The scorer was trained on short talks: in longer ones the focus decides, unless the answer named two sides.
+        rivals = () if _told(references[0]) else two_sides(talk)
+        return (references, _Bound(candidates=rivals)) if rivals else (references, bound)
     focus = follow(talk.history, talk.language, refers_back)
     offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
     scores = scored(talk, references, offered, focus, scorer)
@@ -178,12 +185,9 @@ def _completed(
     whole_question = ReferenceCue("ellipsis", round(scores[0][1], 3), 0, len(talk.question), talk.question)
     left_out = references or (whole_question,)
     first = left_out[0]
-    told = first.plural or first.noun or first.gender  # which of two is meant
-    rivals = two_sides(talk) if not told and (references or scores[0][1] >= ASKS) else ()
+    rivals = two_sides(talk) if not _told(first) and (references or scores[0][1] >= ASKS) else ()
     if rivals:
         return left_out, _Bound(candidates=rivals)
-    if references and len(talk.history) > SHORT_TALK:
-        return references, bound  # the scorer was trained on short talks: in longer ones the focus decides
     found = needed(scores, offered, cued=bool(references))
     if not found:
         return references, bound
@@ -191,6 +195,11 @@ def _completed(
     text = turn.response or turn.query
     whole = Resolved(first.kind, turn.turn_number, None, text, turn.chunk_ids, first.confidence)
     return left_out, _Bound(bound.resolved or (whole,), (), found)
+
+
+def _told(cue: ReferenceCue) -> bool:
+    """Whether the cue itself says which of two is meant."""
+    return bool(cue.plural or cue.noun or cue.gender)
 
 
 def _ask(rewriter: Rewriter, question: str, talk: Talk) -> str | None:

@@ -68,7 +68,7 @@ class WordSpans:
 
     def token_at_offset(self, offset: int) -> int:
         """The index of the token that begins at an offset of the original text, or of the last one before it."""
-        return max(0, bisect_right([token.start for token in self.tokens], offset) - 1)
+        return max(0, bisect_right(self.tokens, offset, key=lambda token: token.start) - 1)
 
     def match_span(self, match: re.Match[str]) -> tuple[int, int]:
         """Offsets in the original text of a match over the normalised text."""
@@ -122,6 +122,7 @@ def fold(text: str) -> str:
     return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """A noun without its number ("gradi" and "grado", "stretches" and "stretch" meet)."""
     if len(word) <= 3:
@@ -141,6 +142,7 @@ def stems(words: Iterable[str]) -> frozenset[str]:
     return frozenset(stem(word) for word in words)
 
 
+@lru_cache(maxsize=8192)
 def root(word: str) -> str:
     """The beginning that forms of one word share ("smash", "smashed")."""
     bare = stem(word)

@@ -8,16 +8,14 @@ digest. Rebuilding follows the recipe and compares digests, so it is exact or re
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from operator import attrgetter
+from typing import Any
 
 from ricordo.errors import ReceiptError
 from ricordo.prompt.render import ChatMessage, chat_message, digest
 from ricordo.prompt.window import compact_text, said
 from ricordo.records.turns import Message, StoredReceipt, canonical
-
-if TYPE_CHECKING:
-    pass
 
 INLINE_CHARACTERS = 120
 
@@ -75,13 +73,15 @@ class Receipt:
 
 
 _UNSAID: tuple[object, ...] = (None, "", (), [])
+_FIELDS = tuple(each.name for each in fields(Receipt))
+_COLUMNS = attrgetter(*(each.name for each in fields(ReceiptItem)))
 
 
 def to_stored(receipt: Receipt, session_id: str, turn_number: int) -> StoredReceipt:
     """The receipt as JSON for the store, longer literals moved out to passages."""
     passages: dict[str, str] = {}
-    body = {key: value for key, value in asdict(receipt).items() if value not in _UNSAID}
-    body["items"] = [astuple(item) for item in receipt.items]
+    body = {name: value for name in _FIELDS if (value := getattr(receipt, name)) not in _UNSAID}
+    body["items"] = [_COLUMNS(item) for item in receipt.items]
     body["recipe"] = _moved(receipt.recipe, passages)
     body["question"] = _moved(receipt.question, passages)
     return StoredReceipt(session_id, turn_number, canonical(body), passages)
