@@ -238,9 +238,16 @@ class AsyncMemory:
         """See `Memory.embedder`; its own calls block."""
         return self._sync.embedder
 
-    def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> AsyncSession:
+    def session(
+        self,
+        session_id: str | None = None,
+        *,
+        user_id: str,
+        agent_id: str = DEFAULT_AGENT,
+        project: str | None = None,
+    ) -> AsyncSession:
         """See `Memory.session`. It does no I/O, so it is not awaited."""
-        return AsyncSession(self._sync.session(session_id, user_id=user_id, agent_id=agent_id))
+        return AsyncSession(self._sync.session(session_id, user_id=user_id, agent_id=agent_id, project=project))
 
     def _session(self, session: Session) -> AsyncSession:
         return AsyncSession(session)
@@ -271,8 +278,8 @@ class AsyncMemory:
     rest = _awaited(Memory.rest)
     close = _awaited(Memory.close)
 
-    async def export(self, user_id: str) -> AsyncIterator[dict[str, Any]]:
+    async def export(self, user_id: str, *, project: str | None = None) -> AsyncIterator[dict[str, Any]]:
         """See `Memory.export`: `async for document in memory.export(user_id)`."""
-        documents = self._sync.export(user_id)
+        documents = self._sync.export(user_id, project=project)
         while (document := await asyncio.to_thread(next, documents, None)) is not None:
             yield document

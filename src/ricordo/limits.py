@@ -16,6 +16,7 @@ from ricordo.errors import ValidationError
 from ricordo.records.turns import Json
 
 ID_LENGTH = 255
+PROJECT_LENGTH = 240  # a project is kept as a tag, which begins with a word of its own
 DEEPEST = 100  # levels of values inside values
 LARGEST = 2**53 - 1  # the largest whole number that JSON carries exactly everywhere
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
@@ -52,6 +53,16 @@ def is_id(value: object) -> TypeGuard[str]:
     except ValidationError:
         return False
     return True
+
+
+def check_project(value: object, default: str = "", field: str = "project") -> str:
+    """The name of a project, as it fits a tag; None is the default, empty is no project."""
+    if value is None or value == "":
+        return default if value is None else ""
+    name = check_id(field, value).strip()
+    if len(name) > PROJECT_LENGTH:
+        raise ValidationError(field, f"expected at most {PROJECT_LENGTH} characters, got {len(name)}")
+    return name
 
 
 def check_ids(field: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from ricordo.engine import Clock, TokenCounter
 from ricordo.engine.core import Engine, Scope, SystemClock, choose_llm, new_id
 from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
-from ricordo.limits import check_id, check_ids, check_number, check_text, check_time, is_id
+from ricordo.limits import check_id, check_ids, check_number, check_project, check_text, check_time, is_id
 from ricordo.presets import settings_from
 from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Repair, Stats, Verification
-from ricordo.records.turns import DEFAULT_AGENT, Owner, SessionInfo, turn_id_of
+from ricordo.records.turns import DEFAULT_AGENT, Owner, SessionInfo, project_tag, turn_id_of
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings, check_embedder
 from ricordo.stores.open import DEFAULT_PATH, store_for
@@ -100,11 +100,23 @@ class Memory:
 
     # Sessions
 
-    def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
-        """The session of that id, known or not; without an id, a new one with a fresh UUID."""
-        return Session(self._engine, self._scope(session_id, user_id, agent_id))
+    def session(
+        self,
+        session_id: str | None = None,
+        *,
+        user_id: str,
+        agent_id: str = DEFAULT_AGENT,
+        project: str | None = None,
+    ) -> Session:
+        """The session of that id, known or not; without an id, a new one with a fresh UUID.
 
-    def resume(self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
+        A session that begins now belongs to `project`; left at None it is the setting's, empty is none.
+        """
+        return Session(self._engine, self._scope(session_id, user_id, agent_id, project))
+
+    def resume(
+        self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT, project: str | None = None
+    ) -> Session:
         """For a chat: the session if this user has it, else a new one with a fresh UUID, never an error.
 
         Whether it is new is told by comparing ids: `session.id != session_id`. While the store is away
@@ -112,7 +124,7 @@ class Memory:
         """
         name = session_id if is_id(session_id) else None
         known = name is not None and self._has(self._owner(user_id), name)
-        return self.session(name if known else None, user_id=user_id, agent_id=agent_id)
+        return self.session(name if known else None, user_id=user_id, agent_id=agent_id, project=project)
 
     def sessions(
         self,
@@ -121,13 +133,15 @@ class Memory:
         limit: int | None = None,
         agent_id: str | None = None,
         before: SessionInfo | None = None,
+        project: str | None = None,
     ) -> list[SessionInfo]:
         """A user's sessions, most recently active first; `before` is the last one of the previous page."""
         most = self.settings.recent_sessions if limit is None else check_number("limit", limit)
         agent = None if agent_id is None else check_id("agent_id", agent_id)
         if before is not None and not isinstance(before, SessionInfo):
             raise ValidationError("before", f"expected the last SessionInfo of a page, got {type(before).__name__}")
-        return list(self.store.sessions.page(self._owner(user_id), limit=most, agent_id=agent, before=before))
+        tag = project_tag(self._project(project))
+        return list(self.store.sessions.page(self._owner(user_id), limit=most, agent_id=agent, tag=tag, before=before))
 
     def delete_session(self, session_id: str, *, user_id: str) -> int:
         """Remove a session with everything in it; how many turns went."""
@@ -153,6 +167,7 @@ class Memory:
         after: datetime | None = None,
         before: datetime | None = None,
         tags: Iterable[str] = (),
+        project: str | None = None,
         patience: float = 120.0,
     ) -> "Hits":
         """Past messages of a user that speak to the query, best first, each with its reasons.
@@ -174,6 +189,7 @@ class Memory:
             after=None if after is None else check_time("after", after),
             before=None if before is None else check_time("before", before),
             tags=frozenset(check_ids("tags", tags)),
+            session_tag=project_tag(self._project(project)),
         )
         wanted = Search(query, check_number("limit", limit), filters)
         if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0:
@@ -192,14 +208,21 @@ class Memory:
 
     # Knowing a person
 
-    def profile(self, user_id: str, agent_id: str = DEFAULT_AGENT) -> "Profile":
+    def profile(self, user_id: str, agent_id: str = DEFAULT_AGENT, *, project: str | None = None) -> "Profile":
         """What an agent knows of a user across sessions: recent summary, key facts, topics, last session's date."""
         from ricordo.people.profile import profile_of
 
-        return profile_of(self._engine, self._owner(user_id), check_id("agent_id", agent_id))
+        owner, agent = self._owner(user_id), check_id("agent_id", agent_id)
+        return profile_of(self._engine, owner, agent, project=self._project(project))
 
     def enhance_prompt(
-        self, base: str, *, user_id: str, agent_id: str = DEFAULT_AGENT, safety_rules: str | None = None
+        self,
+        base: str,
+        *,
+        user_id: str,
+        agent_id: str = DEFAULT_AGENT,
+        safety_rules: str | None = None,
+        project: str | None = None,
     ) -> str:
         """A system prompt with the safety rules first, `base` as it is, and the user's profile last, as data.
 
@@ -210,14 +233,27 @@ class Memory:
         check_text("safety_rules", rules, self.settings.limits, may_be_blank=True)
         from ricordo.prompt.memory_block import enhanced
 
-        return enhanced(self._engine, base, self.profile(user_id, agent_id), rules)
+        return enhanced(self._engine, base, self.profile(user_id, agent_id, project=project), rules)
 
     def facts(
-        self, user_id: str, agent_id: str = DEFAULT_AGENT, *, at: datetime | None = None, superseded: bool = False
+        self,
+        user_id: str,
+        agent_id: str = DEFAULT_AGENT,
+        *,
+        at: datetime | None = None,
+        superseded: bool = False,
+        project: str | None = None,
     ) -> "list[Fact]":
-        """What is known of a user now, or was known `at` a moment; with `superseded`, all that ever was."""
-        owner, agent = self._owner(user_id), check_id("agent_id", agent_id)
+        """What is known of a user now, or was known `at` a moment; with `superseded`, all that ever was.
+
+        With a project: what was said in it or outside of every project, the name and standing instructions.
+        """
+        owner, agent, within = self._owner(user_id), check_id("agent_id", agent_id), self._project(project)
         known = [fact for fact in self.store.people.facts(owner, agent).facts if not fact.forgotten]
+        if within:
+            from ricordo.people.profile import in_project
+
+            known = in_project(self._engine, owner, known, within)
         if superseded:
             return known
         moment = self.clock.now() if at is None else check_time("at", at)
@@ -293,9 +329,12 @@ class Memory:
         owner = self._owner(user_id)
         return forget.erase(self._engine, owner)
 
-    def export(self, user_id: str) -> Iterator[dict[str, Any]]:
-        """Every session of a user as a JSON document, one at a time; then what adapters keep, in the same way."""
-        return export.export_user(self._engine, self._owner(user_id))
+    def export(self, user_id: str, *, project: str | None = None) -> Iterator[dict[str, Any]]:
+        """Every session of a user as a JSON document, one at a time; then what adapters keep, in the same way.
+
+        With a project, its sessions alone.
+        """
+        return export.export_user(self._engine, self._owner(user_id), self._project(project))
 
     def import_documents(
         self,
@@ -303,9 +342,13 @@ class Memory:
         *,
         user_id: str | None = None,
         progress: Callable[[int], None] | None = None,
+        project: str | None = None,
     ) -> ImportResult:
-        """Import what `export` gave, for the user it names or for `user_id`; repeating changes nothing."""
-        return write.import_documents(self._engine, documents, user_id, progress)
+        """Import what `export` gave, for the user it names or for `user_id`; repeating changes nothing.
+
+        Sessions without a project are put into `project`, where one is given or set.
+        """
+        return write.import_documents(self._engine, documents, user_id, progress, self._project(project))
 
     def stats(self) -> Stats:
         """How much is kept, where, and with which parts."""
@@ -376,9 +419,12 @@ class Memory:
             raise ValidationError("user_id", f"{user_id!r} begins like a name that is not for users; choose another")
         return owner
 
-    def _scope(self, session_id: str | None, user_id: str, agent_id: str) -> Scope:
+    def _project(self, given: str | None) -> str:
+        return check_project(given, self.settings.project)
+
+    def _scope(self, session_id: str | None, user_id: str, agent_id: str, project: str | None) -> Scope:
         name = new_id(self._engine.clock.now()) if session_id is None else check_id("session_id", session_id)
-        return Scope(self._owner(user_id), name, check_id("agent_id", agent_id))
+        return Scope(self._owner(user_id), name, check_id("agent_id", agent_id), self._project(project))
 
 
 def open(url_or_path: str | Path | None = None, **settings: Any) -> Memory:
@@ -396,6 +442,7 @@ def open(url_or_path: str | Path | None = None, **settings: Any) -> Memory:
 def check_parts(settings: Settings) -> None:
     """Refuse settings that name a tenant, an embedder or a crisis file that cannot be used."""
     check_id("tenant_id", settings.tenant_id)
+    check_project(settings.project)
     check_embedder(settings.recall.embedder)
     if settings.safety.crisis == "on" and settings.safety.crisis_file:
         from ricordo.safety.crisis import load_phrases

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricordo.engine.core import Engine, Scope
 from ricordo.errors import NotFoundError, ValidationError
-from ricordo.limits import check_id, check_ids, check_list, check_number, check_text
+from ricordo.limits import check_id, check_ids, check_list, check_number, check_project, check_text
 from ricordo.prompt import compose
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
 from ricordo.prompt.window import Window
-from ricordo.records.turns import Asked, Chunk, Message, Remembered, SessionChanges, SessionInfo, Turn
+from ricordo.records.turns import Asked, Chunk, Message, Remembered, SessionChanges, SessionInfo, Turn, with_project
 from ricordo.settings import BudgetSettings
 from ricordo.turns import export, forget, write
 from ricordo.turns.write import Said
@@ -261,6 +261,7 @@ class Session:
     ) -> SessionInfo:
         """Make the session before its first message; a known one keeps its fields. Answers use `document_ids` alone."""
         limits, now = self._engine.settings.limits, self._engine.clock.now()
+        named = check_ids("tags", tags)
         empty = SessionInfo(
             self.id,
             self._scope.owner,
@@ -269,7 +270,7 @@ class Session:
             last_active_at=now,
             title=None if title is None else check_text("title", title, limits),
             document_ids=check_ids("document_ids", document_ids),
-            tags=check_ids("tags", tags),
+            tags=with_project(named, self._scope.project) if self._scope.project else named,
             metadata=write.checked_metadata(self._engine, metadata) or {},
         )
         self._engine.store.turns.load(empty, ())
@@ -282,13 +283,19 @@ class Session:
         document_ids: Iterable[str] | None = None,
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        project: str | None = None,
     ) -> SessionInfo:
-        """Set the given fields; NotFoundError before the first message."""
+        """Set the given fields; NotFoundError before the first message. The session stays in its project, or moves."""
         limits = self._engine.settings.limits
+        named = None if tags is None else check_ids("tags", tags)
+        if named is not None or project is not None:
+            current = export.found_session(self._engine, self._scope)
+            moved = replace(current, tags=named).project or current.project if named is not None else current.project
+            named = with_project(current.tags if named is None else named, check_project(project, moved))
         changes = SessionChanges(
             title=None if title is None else check_text("title", title, limits),
             document_ids=None if document_ids is None else check_ids("document_ids", document_ids),
-            tags=None if tags is None else check_ids("tags", tags),
+            tags=named,
             metadata=write.checked_metadata(self._engine, metadata),
         )
         return self._changed(changes)

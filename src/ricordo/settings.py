@@ -192,11 +192,13 @@ class Settings:
     """Everything that can be chosen.
 
     With `model_fallback` reader the built-in reader answers where the model fails before its first word, and says so.
-    `speakers` is what prompts call those who talk: user and assistant, or student and tutor.
+    `speakers` is what prompts call those who talk: user and assistant, or student and tutor. `project` is the project
+    that new sessions belong to, and the only one that is listed, searched and recalled; empty: no project.
     """
 
     preset: str = "balanced"
     tenant_id: str = "default"
+    project: str = ""
     spool: str = "off"
     locale: Locale = field(default_factory=lambda: locale_for("en"))
     speakers: Literal["user", "student"] = "user"

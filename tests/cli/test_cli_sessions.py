@@ -174,3 +174,15 @@ def test_cleanup_removes_what_is_past_its_time(cli: Cli, talk: str) -> None:
 def test_cleanup_says_when_nothing_expires(cli: Cli, talk: str) -> None:
     """The default preset keeps everything, and the command says so."""
     assert "keeps everything" in cli("cleanup").out
+
+
+def test_a_project_limits_every_command(cli: Cli) -> None:
+    """`--project` puts what is added into a project, and lists, searches and exports that project alone."""
+    cli("add", "We deploy with Ansible.", "Ok.", "--user", "anna", "--project", "blue")
+    cli("--project", "red", "add", "We deploy with Helm.", "Ok.", "--user", "anna")
+    (session,) = cli("sessions", "--user", "anna", "--project", "blue", "--json").lines
+    assert session["project"] == "blue"
+    found = cli("search", "deploy", "--user", "anna", "--project", "red", "--json").document
+    assert {hit["session_id"] for hit in found["hits"]}.isdisjoint({session["session_id"]})
+    assert len(cli("export", "--user", "anna", "--project", "blue").out.splitlines()) == 1
+    assert len(cli("sessions", "--user", "anna", "--json").lines) == 2

@@ -37,6 +37,34 @@ def test_a_session_is_made_changed_and_read(client: TestClient) -> None:
     assert client.patch(path, json={"archived": False}, headers=ANNA).json()["archived"] is False
 
 
+def test_a_project_filters_what_is_listed_searched_and_known(client: TestClient) -> None:
+    """Sessions, search, facts, profile, contexts and exports of one project show nothing of another."""
+    blue, red = make(client, project="blue"), make(client, project="red", tags=["x"])
+    assert (blue["project"], red["tags"], make(client)["project"]) == ("blue", ["x", "project:red"], None)
+    for made, words in ((blue, "We deploy with Ansible. My goal is to ship."), (red, "We deploy with Helm.")):
+        sent = client.post(f"/sessions/{made['id']}/messages", json={"query": words, "response": "Ok."}, headers=ANNA)
+        assert sent.status_code == 201, sent.text
+    listed = client.get("/sessions", params={"project": "red"}, headers=ANNA).json()["items"]
+    assert [each["id"] for each in listed] == [red["id"]]
+    found = client.get("/search", params={"q": "how do we deploy", "project": "blue"}, headers=ANNA).json()["items"]
+    assert {each["session_id"] for each in found} == {blue["id"]}
+    other = make(client, project="blue")["id"]
+    context = client.get(f"/sessions/{other}/context", params={"question": "How do we deploy?"}, headers=ANNA)
+    assert "Ansible" in context.text, context.text
+    assert "Helm" not in context.text
+    lines = client.get("/users/anna/export", params={"project": "red"}, headers=ANNA).text.splitlines()
+    assert len(lines) == 1
+    for path in ("/facts", "/profile"):
+        assert "ship" not in client.get(path, params={"project": "red"}, headers=ANNA).text
+    moved = client.patch(f"/sessions/{red['id']}", json={"project": "blue", "tags": ["y"]}, headers=ANNA).json()
+    assert (moved["project"], moved["tags"]) == ("blue", ["y", "project:blue"])
+    answer = client.post("/chat", json={"query": "How do we deploy?", "project": "green"}, headers=ANNA).json()
+    begun = client.get(f"/sessions/{answer['session_id']}", headers=ANNA).json()
+    assert begun["project"] == "green"
+    assert "Ansible" not in answer["message"]
+    assert client.get("/sessions", params={"project": ""}, headers=ANNA).status_code == 422
+
+
 def test_what_a_session_cannot_be_is_refused(client: TestClient) -> None:
     """Bad fields are named; unknown sessions are not found, whatever the verb."""
     assert a_problem(client.post("/sessions", json={"title": "a\0b"}), 422)["field"] == "title"

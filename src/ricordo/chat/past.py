@@ -71,8 +71,15 @@ class Past:
         return ZoneInfo(self._memory.settings.profile.time_zone)
 
     @cached_property
+    def _project(self) -> str | None:
+        """The project of the session that is answered in; None for that of the settings."""
+        turn = self._memory.store.turns.get(self._owner, self._turn_id) if self._turn_id else None
+        session = self._memory.store.sessions.get(self._owner, turn.session_id) if turn else None
+        return session.project or None if session else None
+
+    @cached_property
     def _every_fact(self) -> Sequence["Fact"]:
-        return self._memory.facts(self._user, self._agent, superseded=True)
+        return self._memory.facts(self._user, self._agent, superseded=True, project=self._project)
 
     @cached_property
     def facts(self) -> Sequence["Fact"]:
@@ -105,7 +112,14 @@ class Past:
 
     def passages(self, question: str) -> tuple[MemoryPassage, ...]:
         """The messages that recall finds for a question, with the answers and questions that belong to them."""
-        hits = self._memory.search(question, user_id=self._user, agent_id=self._agent, limit=_SEARCHED, patience=5.0)
+        hits = self._memory.search(
+            question,
+            user_id=self._user,
+            agent_id=self._agent,
+            project=self._project,
+            limit=_SEARCHED,
+            patience=5.0,
+        )
         usual = cosine_threshold(hits.embedder)
         scores = {hit.message_id: (hit.score, (hit.cosine or 0.0) - usual) for hit in hits}
         ids = list(dict.fromkeys(turn_id_of(hit.message_id) for hit in hits))
@@ -143,7 +157,7 @@ class Past:
 
     def sessions(self, start: datetime | None = None, end: datetime | None = None) -> list[SessionInfo]:
         """The user's sessions with this agent that were active in a period, newest first."""
-        every = self._memory.sessions(user_id=self._user, limit=_SESSIONS)
+        every = self._memory.sessions(user_id=self._user, limit=_SESSIONS, project=self._project)
         return [
             each
             for each in every

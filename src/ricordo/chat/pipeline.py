@@ -132,7 +132,9 @@ class Chat:
         `budget`, `system` and the other slots are those of `Session.context`, over what the chat sets.
         """
         session_id = None if request.session_id is None else str(request.session_id)
-        session = self.memory.session(session_id, user_id=request.user_id, agent_id=request.agent_id)
+        session = self.memory.session(
+            session_id, user_id=request.user_id, agent_id=request.agent_id, project=request.project
+        )
         state = _TurnState(request, session, "", is_new=False, language=self.language(request.query, session))
         return self._compose(state, budget=budget, system=system, **slots)
 
@@ -186,7 +188,9 @@ class Chat:
 
     def _store_question(self, request: ChatRequest) -> _TurnState:
         """Open the session and store the question in it."""
-        session = self.memory.resume(request.session_id, user_id=request.user_id, agent_id=request.agent_id)
+        session = self.memory.resume(
+            request.session_id, user_id=request.user_id, agent_id=request.agent_id, project=request.project
+        )
         turn_id = request.turn_id or new_id(self.memory.clock.now())
         state = _TurnState(request, session, turn_id, is_new=session.id != request.session_id)
         state.language = self.language(request.query, session)

@@ -35,7 +35,8 @@ class ChatRequest:
     """One question to a chat.
 
     `chunks` are the caller's own; without them the documents in `document_ids` are searched, or all that the user may
-    read. `understood_as` is the user's own standalone question. `stop` is called between the pieces of the answer.
+    read. `understood_as` is the user's own standalone question. A new session belongs to `project`. `stop` is called
+    between the pieces of the answer.
     """
 
     query: str
@@ -46,6 +47,7 @@ class ChatRequest:
     chunks: Sequence["AnyChunk"] | None = None
     document_ids: Sequence[str] | None = None
     understood_as: str = ""
+    project: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     stop: Callable[[], bool] = never_stop
 

@@ -129,6 +129,7 @@ def _add_common(parser: argparse.ArgumentParser, *, before: bool) -> None:
     group = parser.add_argument_group("common options")
     group.add_argument("--db", metavar="URL_OR_PATH", default=unset, help="default: RICORDO_URL, else ricordo.db")
     group.add_argument("--tenant", metavar="ID", default=unset, help="the tenant (application) to work on")
+    group.add_argument("--project", metavar="NAME", default=unset, help="the project to work in; or RICORDO_PROJECT")
     group.add_argument("--preset", choices=list(PRESETS), default=unset, help="a named set of settings")
     group.add_argument(
         "--set",
@@ -195,6 +196,8 @@ def chosen_settings(options: Options) -> dict[str, Any]:
         chosen["preset"] = options.preset
     if options.tenant is not None:
         chosen["tenant_id"] = options.tenant
+    if options.project is not None:
+        chosen["project"] = options.project
     if getattr(options, "llm", None) is not None:
         chosen["llm"] = options.llm
     return chosen

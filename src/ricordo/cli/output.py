@@ -247,6 +247,7 @@ def session_json(session: SessionInfo) -> dict[str, Any]:
         "token_count": session.token_count,
         "condensation_count": session.condensation_count,
         "document_ids": list(session.document_ids),
+        "project": session.project or None,
         "tags": list(session.tags),
         "metadata": dict(session.metadata),
     }

@@ -50,11 +50,12 @@ T = TypeVar("T", bound=OwnerState)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One session of one owner, spoken with one agent."""
+    """One session of one owner, spoken with one agent; `project` is that of a session that is begun now."""
 
     owner: Owner
     session_id: str
     agent_id: str
+    project: str = ""
 
 
 class Engine:

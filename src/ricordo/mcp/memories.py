@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from ricordo.errors import NotFoundError, ValidationError
-from ricordo.limits import check_id, check_ids
+from ricordo.limits import check_id, check_ids, check_project
 from ricordo.records.derived import Fact
 from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn, turn_id_of
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 NOTES_SESSION = "notes"
 MAX_TITLE = 80
-FILTER_FIELDS = ("user_id", "agent_id", "run_id", "session_id", "kind", "role", "topic_id", "tags", "created_at")
+FILTER_FIELDS = (
+    "user_id", "agent_id", "run_id", "session_id", "kind", "role", "topic_id", "tags", "project", "created_at",
+)  # fmt: skip
 
 
 Kind = Literal["fact", "message"]
@@ -256,6 +258,7 @@ class Filter:
     role: str | None = None
     topic_id: str | None = None
     tags: tuple[str, ...] = ()
+    project: str | None = None
     after: datetime | None = None
     before: datetime | None = None
 
@@ -308,6 +311,8 @@ def _conditions(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _checked_value(where: str, field: str, value: Any) -> Any:
     if field == "tags":
         return check_ids(where, value)
+    if field == "project":
+        return check_project(value, field=where)
     if field == "kind" and value not in ("fact", "message"):
         raise ValidationError(where, "expected fact or message")
     return check_id(where, value)

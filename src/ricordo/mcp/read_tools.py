@@ -163,6 +163,7 @@ def search_memories(
         after=wanted.after,
         before=wanted.before,
         tags=wanted.tags,
+        project=wanted.project,
         patience=INDEX_WAIT_SECONDS,
     )
     by_message = {hit.message_id: hit for hit in hits if hit.message_id not in quarantined}
@@ -341,7 +342,7 @@ def export_session(
 def _matching_facts(user: McpUser, wanted: Filter, quarantined: frozenset[str]) -> list[Fact]:
     if not wanted.facts:
         return []
-    known = user.memory.facts(user.user_id, user.agent(wanted.agent_id))
+    known = user.memory.facts(user.user_id, user.agent(wanted.agent_id), project=wanted.project)
     return [
         fact
         for fact in known

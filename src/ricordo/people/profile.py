@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import groupby, islice
 
 from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, local_time, quarantined
@@ -24,6 +24,7 @@ from ricordo.records.turns import Owner
 from ricordo.settings import ProfileSettings
 
 SUMMARIES = 24  # read; several may belong to one session
+PROJECT_SUMMARIES = 500  # read to find those of one project
 _GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
 _FADES = timedelta(days=30)
 SAID = "said:"  # how the subject of a judged clause begins
@@ -197,16 +198,54 @@ def _distinct(texts: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | None = None) -> Profile:
-    """What an agent knows about a user from ended sessions, except the session `without`."""
+def profile_of(
+    engine: Engine, owner: Owner, agent_id: str, *, without: str | None = None, project: str = ""
+) -> Profile:
+    """What an agent knows about a user from ended sessions, except the session `without`.
+
+    With a project, summaries are those of its sessions, and facts those that `in_project` keeps.
+    """
     away = quarantined(engine, owner)
+    most = PROJECT_SUMMARIES if project else SUMMARIES
     summaries = [
         each
-        for each in engine.store.people.summaries(owner, agent_id=agent_id, kind="session", limit=SUMMARIES)
+        for each in engine.store.people.summaries(owner, agent_id=agent_id, kind="session", limit=most)
         if each.session_id != without and each.id not in away
     ]
     facts = [fact for fact in engine.store.people.facts(owner, agent_id).facts if fact.id not in away]
+    if project:
+        projects = _ProjectsOfSessions(engine, owner)
+        summaries = list(islice((each for each in summaries if projects[each.session_id] == project), SUMMARIES))
+        facts = in_project(engine, owner, facts, project)
     return build_profile(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
+
+
+def in_project(engine: Engine, owner: Owner, facts: Iterable[Fact], project: str) -> list[Fact]:
+    """The facts that count in a project: said in it or outside of every project, and the person's own everywhere.
+
+    The person's own are the name and the standing instructions.
+    """
+    projects = _ProjectsOfSessions(engine, owner)
+    return [
+        fact
+        for fact in facts
+        if fact.is_instruction
+        or fact.kind == "name"
+        or any(projects[source.session_id] in (project, "") for source in fact.sources)
+    ]
+
+
+class _ProjectsOfSessions(dict[str, str]):
+    """The project of each session that is asked for, read once; empty where it has none."""
+
+    def __init__(self, engine: Engine, owner: Owner) -> None:
+        super().__init__()
+        self._sessions, self._owner = engine.store.sessions, owner
+
+    def __missing__(self, session_id: str) -> str:
+        found = self._sessions.get(self._owner, session_id)
+        self[session_id] = found.project if found else ""
+        return self[session_id]
 
 
 def _local_now(engine: Engine) -> datetime:

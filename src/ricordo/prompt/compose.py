@@ -98,7 +98,7 @@ def compose(
     if engine.queue is not None:
         engine.queue.touch()
     crisis = _crisis(engine, question)
-    known, window = _known_and_window(engine, scope, question, end_idle)
+    scope, known, window = _known_and_window(engine, scope, question, end_idle)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
     alone = bool(window.degraded or crisis)
@@ -161,23 +161,30 @@ def _crisis(engine: Engine, question: str) -> "Crisis | None":
 
 def _known_and_window(
     engine: Engine, scope: Scope, question: str, end_idle: "EndIdle | None"
-) -> tuple[KnownContext, Window]:
+) -> tuple[Scope, KnownContext, Window]:
     """What is known beforehand, and the recent turns, condensed ones too if they fit; the chat goes on without.
 
-    A store that is away is not asked twice: that would only keep the chat waiting.
+    The scope comes back with the project of the session. A store that is away is not asked twice: that would only keep
+    the chat waiting.
     """
     from ricordo.prompt.memory_block import known_for_context  # facts and summaries load with the first context
 
     known = KnownContext()
     try:
-        known = known_for_context(engine, scope, end_idle)
+        session = engine.store.sessions.get(scope.owner, scope.session_id)
+    except Exception as error:  # without its project, a session must recall nothing
+        return scope, known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
+    if session and session.project:
+        scope = replace(scope, project=session.project)
+    try:
+        known = known_for_context(engine, scope, session, end_idle)
     except StoreUnavailable as error:
-        return known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
+        return scope, known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     except Exception as error:
         known = KnownContext(
             degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),)
         )
-    return known, load_window(engine, scope, asking=question)
+    return scope, known, load_window(engine, scope, asking=question)
 
 
 def _retrieved(

@@ -17,7 +17,7 @@ from ricordo.languages.dates import relative_day
 from ricordo.languages.registry import Locale, languages, memory_words
 from ricordo.people.profile import profile_of
 from ricordo.records.derived import Profile
-from ricordo.records.turns import KnownContext
+from ricordo.records.turns import KnownContext, SessionInfo
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
 Count = Callable[[str], int]
@@ -314,24 +314,26 @@ def shares_of(engine: Engine) -> MemoryShares:
 EndIdle = Callable[[Engine, Scope], list[str]]  # returns notes on what could not be ended
 
 
-def known_for_context(engine: Engine, scope: Scope, end_idle: EndIdle | None = None) -> KnownContext:
+def known_for_context(
+    engine: Engine, scope: Scope, session: SessionInfo | None, end_idle: EndIdle | None = None
+) -> KnownContext:
     """What goes into a context before its question is read; `end_idle` ends idle sessions before the first context."""
     notes: list[str] = []
-    if end_idle and engine.settings.profile.remember_person == "on" and not _has_answers(engine, scope):
+    if end_idle and engine.settings.profile.remember_person == "on" and not _has_answers(engine, scope, session):
         notes = end_idle(engine, scope)
     condensed = newest_summary(engine, scope.owner, scope.session_id)
     hidden = quarantined(engine, scope.owner) if condensed else frozenset()
     profile = ""
     if engine.settings.profile.remember_person == "on":
-        profile = profile_text(engine, profile_of(engine, scope.owner, scope.agent_id, without=scope.session_id))
+        known = profile_of(engine, scope.owner, scope.agent_id, without=scope.session_id, project=scope.project)
+        profile = profile_text(engine, known)
     if condensed is None or condensed.id in hidden:
         return KnownContext(profile, degraded=tuple(notes))
     return KnownContext(profile, condensed.text, tuple(notes))
 
 
-def _has_answers(engine: Engine, scope: Scope) -> bool:
+def _has_answers(engine: Engine, scope: Scope, session: SessionInfo | None) -> bool:
     """Whether anything was answered in the session before."""
-    session = engine.store.sessions.get(scope.owner, scope.session_id)
     if session is None or session.turn_count > 1:
         return session is not None
     return any(not turn.is_open for turn in engine.store.turns.page(scope.owner, scope.session_id, last=2))

@@ -150,10 +150,9 @@ class Codebook:
 
     def among(self, names: Collection[str]) -> NDArray[np.bool_]:
         """Which rows have one of the names."""
-        found = np.zeros(len(self.codes), dtype=np.bool_)
-        for name in names:
-            found |= self.codes == self._code_of.get(name, -2)
-        return found
+        wanted = np.zeros(len(self.names) + 1, dtype=np.bool_)  # the last place is that of the code -1: no name
+        wanted[[self._code_of[name] for name in names if name in self._code_of]] = True
+        return wanted[self.codes]
 
     def _code(self, name: str | None) -> int:
         if name is None:
@@ -202,6 +201,7 @@ class OwnerIndex:
         self.postings = Postings()
         self.message_ids: list[str] = []
         self.tags: list[frozenset[str]] = []
+        self.session_tags: dict[str, frozenset[str]] = {}
         self.sessions, self.agents, self.topics = Codebook(), Codebook(), Codebook()
         self.roles, self.speakers = Codebook(), Codebook()
         self._row_of: dict[str, int] = {}
@@ -275,8 +275,14 @@ class OwnerIndex:
     def set_tags(self, session_id: str, tags: frozenset[str]) -> None:
         """Set the tags of a session."""
         with self.lock:
+            self.session_tags[session_id] = tags
             for row in np.flatnonzero(self.sessions.among([session_id])):
                 self.tags[row] = tags
+
+    def sessions_with(self, tag: str) -> list[str]:
+        """The ids of the sessions with a tag."""
+        with self.lock:
+            return [session_id for session_id, tags in self.session_tags.items() if tag in tags]
 
     @property
     def times(self) -> NDArray[np.float64]:

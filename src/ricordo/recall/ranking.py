@@ -46,8 +46,8 @@ class RecallQuestion:
 class Filters:
     """What a hit must satisfy; None matches everything. `after` is included, `before` is not.
 
-    A message has the tags of its session and those of its topic; `topic_tags` has the latter. `without` are the ids
-    of messages to leave out.
+    A message has the tags of its session and those of its topic; `topic_tags` has the latter. `session_tag` is a tag
+    of the session alone. `without` are the ids of messages to leave out.
     """
 
     session_id: str | None = None
@@ -58,6 +58,7 @@ class Filters:
     before: datetime | None = None
     tags: frozenset[str] = frozenset()
     topic_tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    session_tag: str | None = None
     without: frozenset[str] = frozenset()
 
 
@@ -257,6 +258,8 @@ def _allowed(index: "OwnerIndex", filters: Filters) -> NDArray[np.bool_]:
     ):
         if wanted is not None:
             allowed &= book.among([wanted])
+    if filters.session_tag is not None:
+        allowed &= index.sessions.among(index.sessions_with(filters.session_tag))
     if filters.without:
         allowed[index.rows_of(filters.without)] = False
     if filters.after is not None:

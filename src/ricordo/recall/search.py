@@ -19,7 +19,7 @@ from ricordo.recall.embedders import TimedEmbedder
 from ricordo.recall.indexes import QUERY_TIMEOUT, Indexes, indexes_of
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank, weights_for
 from ricordo.recall.ranking import RankedMessage as Ranked
-from ricordo.records.turns import Excerpt, Message, Owner, Remembered, SessionMark, Turn, turn_id_of
+from ricordo.records.turns import Excerpt, Message, Owner, Remembered, SessionMark, Turn, project_tag, turn_id_of
 
 if TYPE_CHECKING:
     from ricordo.recall.index_state import Progress
@@ -149,7 +149,8 @@ def recall_from_index(
     shown = {turn.id for turn in asked.known}
     away = quarantined(engine, scope.owner)
     room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
-    wanted = Search(wanted_text, room, Filters(without=away))  # quarantined messages must not use up the limit
+    # Quarantined messages must not use up the limit.
+    wanted = Search(wanted_text, room, Filters(without=away, session_tag=project_tag(scope.project)))
 
     def accept(found: Ranked) -> bool:
         return turn_id_of(found.message_id) not in shown and is_relevant(found, indexes.embedder.name)

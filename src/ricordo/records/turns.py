@@ -7,7 +7,7 @@ so it needs no identifier of its own on disk.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -233,6 +233,20 @@ def same_json(one: object, other: object) -> bool:
     return one == other and canonical(one) == canonical(other)
 
 
+PROJECT_TAG = "project:"  # how the tag of a session's project begins
+
+
+def project_tag(project: str) -> str | None:
+    """The tag of a project's sessions; None without a project."""
+    return f"{PROJECT_TAG}{project}" if project else None
+
+
+def with_project(tags: Iterable[str], project: str) -> tuple[str, ...]:
+    """The tags of a session that belongs to a project, and to no other."""
+    others = tuple(tag for tag in tags if not tag.startswith(PROJECT_TAG))
+    return (*others, f"{PROJECT_TAG}{project}") if project else others
+
+
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
     """A conversation as the list shows it. `last_turn` is the counter that numbers turns.
@@ -256,6 +270,11 @@ class SessionInfo:
     message_count: int | None = field(default=None, compare=False)
     token_count: int | None = field(default=None, compare=False)
     condensation_count: int | None = field(default=None, compare=False)
+
+    @property
+    def project(self) -> str:
+        """The project that the session belongs to, by its tag; empty if it belongs to none."""
+        return next((tag[len(PROJECT_TAG) :] for tag in self.tags if tag.startswith(PROJECT_TAG)), "")
 
 
 @dataclass(frozen=True, slots=True)

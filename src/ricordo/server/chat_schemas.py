@@ -5,9 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from ricordo.limits import PROJECT_LENGTH
 from ricordo.server.tenant_schemas import FactOut, Id, SummaryOut
 
 Title = Annotated[str, Field(min_length=1)]
+Project = Annotated[str, Field(min_length=1, max_length=PROJECT_LENGTH)]
 AnySession = Annotated[
     Any,
     Field(description="The session to continue; an unknown id, or none, starts a new one"),
@@ -42,6 +44,7 @@ class ChatIn(BaseModel):
     document_ids: list[Id] | None = None
     stream: bool = False
     understood_as: str = ""
+    project: Annotated[Project | None, Field(description="The project of a new session; its answers stay in it")] = None
 
 
 class SessionIn(BaseModel):
@@ -54,6 +57,7 @@ class SessionIn(BaseModel):
     user_id: Id | None = None
     agent_id: Id = "default"
     title: Title | None = None
+    project: Annotated[Project | None, Field(description="The project that it belongs to, kept as a tag")] = None
     tags: list[Id] = []
     metadata: dict[str, Any] = {}
     document_ids: Annotated[list[Id], Field(description="Answers use these documents alone; empty: all")] = []
@@ -65,6 +69,7 @@ class SessionPatch(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     title: Title | None = None
+    project: Annotated[Project | None, Field(description="Moves it to this project")] = None
     tags: list[Id] | None = None
     metadata: dict[str, Any] | None = None
     document_ids: list[Id] | None = None
@@ -162,6 +167,7 @@ class SessionOut(BaseModel):
     token_count: int | None = None
     condensation_count: int | None = None
     document_ids: list[str]
+    project: str | None = None
     tags: list[str]
     metadata: dict[str, Any]
     archived: bool

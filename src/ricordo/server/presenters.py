@@ -41,6 +41,7 @@ def session_out(session: SessionInfo) -> dict[str, Any]:
         "token_count": session.token_count,
         "condensation_count": session.condensation_count,
         "document_ids": list(session.document_ids),
+        "project": session.project or None,
         "tags": list(session.tags),
         "metadata": {key: value for key, value in session.metadata.items() if key != ARCHIVED},
         "archived": bool(session.metadata.get(ARCHIVED)),

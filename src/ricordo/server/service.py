@@ -24,7 +24,7 @@ from ricordo.documents.library import Library
 from ricordo.engine import LLM
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.languages.registry import languages
-from ricordo.limits import check_id
+from ricordo.limits import PROJECT_LENGTH, check_id
 from ricordo.memory import Memory
 from ricordo.records.service import Job
 from ricordo.records.turns import Owner, SessionInfo
@@ -314,6 +314,7 @@ class RequestUser:
 
 UserDep = Annotated[RequestUser, Depends()]
 Limit = Annotated[int, Query(ge=1, le=200)]
+Project = Annotated[str | None, Query(min_length=1, max_length=PROJECT_LENGTH, description="Only this project")]
 
 
 def begin(user: RequestUser, chat_request: ChatRequest, digest: str) -> AnswerStream:

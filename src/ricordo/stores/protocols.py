@@ -149,9 +149,18 @@ class SessionStore(Protocol):
         ...
 
     def page(
-        self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
+        self,
+        owner: Owner,
+        *,
+        limit: int,
+        agent_id: str | None = None,
+        tag: str | None = None,
+        before: SessionInfo | None = None,
     ) -> Sequence[SessionInfo]:
-        """Most recently active first, ties by id; `before` is the last session of the previous page."""
+        """Most recently active first, ties by id; `before` is the last session of the previous page.
+
+        Only the sessions of `agent_id` and with `tag`, where they are given.
+        """
         ...
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:

@@ -25,7 +25,7 @@ from ricordo.limits import (
     check_tool_calls,
 )
 from ricordo.prompt.window import label, said
-from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
+from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id, project_tag
 from ricordo.turns import export_items
 
 FORMAT = "ricordo-session"
@@ -277,14 +277,19 @@ def export_markdown(engine: Engine, scope: Scope) -> str:
     return to_markdown(session, engine.store.turns.page(scope.owner, scope.session_id), engine.settings.locale)
 
 
-def export_user(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
-    """Every session of a user, most recent first, then what adapters keep; one document at a time."""
-    page = engine.store.sessions.page(owner, limit=PAGE)
+def export_user(engine: Engine, owner: Owner, project: str = "") -> Iterator[dict[str, Any]]:
+    """Every session of a user, most recent first, then what adapters keep; one document at a time.
+
+    With a project only its sessions: what adapters keep belongs to none.
+    """
+    tag = project_tag(project)
+    page = engine.store.sessions.page(owner, limit=PAGE, tag=tag)
     while page:
         for session in page:
             yield to_document(session, engine.store.turns.page(owner, session.id))
-        page = engine.store.sessions.page(owner, limit=PAGE, before=page[-1])
-    yield from export_items.export_items(engine, owner)
+        page = engine.store.sessions.page(owner, limit=PAGE, tag=tag, before=page[-1])
+    if not project:
+        yield from export_items.export_items(engine, owner)
 
 
 def found_session(engine: Engine, scope: Scope) -> SessionInfo:

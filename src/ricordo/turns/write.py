@@ -28,7 +28,19 @@ from ricordo.limits import (
 from ricordo.prompt.receipt import Receipt, to_stored
 from ricordo.records.derived import IMPORTANCE
 from ricordo.records.service import ImportResult
-from ricordo.records.turns import ROLES, Json, Message, Owner, Role, StoredReceipt, Turn, message_id, open_turn
+from ricordo.records.turns import (
+    ROLES,
+    Json,
+    Message,
+    Owner,
+    Role,
+    SessionInfo,
+    StoredReceipt,
+    Turn,
+    message_id,
+    open_turn,
+    with_project,
+)
 from ricordo.turns import export_items
 from ricordo.turns.export import from_document, lost_turns
 from ricordo.worker import END, NO_DETAILS, Details, WorkQueue
@@ -77,6 +89,7 @@ def keep_turn(
         "chat",
         engine.counter.name,
     )
+    _begin_in_project(engine, scope)
     kept = engine.store.turns.append(turn, expected=expected, receipt=_stored(receipt, scope))
     after_turn(engine, scope, kept)
     return kept
@@ -108,9 +121,18 @@ def keep_message(engine: Engine, scope: Scope, said: Said) -> Message:
     message = _message(engine, "content", "", said, turn.created_at)
     if turn.counter != engine.counter.name:  # it has found out with this message that it cannot count exactly
         turn = replace(turn, counter=engine.counter.name)
+    _begin_in_project(engine, scope)
     kept = engine.store.turns.add_message(open_turn(turn, message))
     after_turn(engine, scope, kept)
     return next(each for each in reversed(kept.messages) if each.says_the_same(message))
+
+
+def _begin_in_project(engine: Engine, scope: Scope) -> None:
+    """Make a session that begins in a project with the tag of it; a known session stays where it is."""
+    if scope.project and engine.store.sessions.get(scope.owner, scope.session_id) is None:
+        now = engine.clock.now()
+        tags = with_project((), scope.project)
+        engine.store.turns.load(SessionInfo(scope.session_id, scope.owner, scope.agent_id, now, now, tags=tags), ())
 
 
 def _blank_turn(engine: Engine, scope: Scope, created_at: datetime | None) -> Turn:
@@ -301,8 +323,12 @@ def import_documents(
     documents: Iterable[Mapping[str, Any] | Exception],
     user_id: str | None = None,
     progress: Callable[[int], None] | None = None,
+    project: str = "",
 ) -> ImportResult:
-    """Bring documents in; an Exception among them is a document that could not even be read."""
+    """Bring documents in; an Exception among them is a document that could not even be read.
+
+    Sessions that belong to no project are put into `project`.
+    """
     tenant_id = engine.settings.tenant_id
     sessions = added = known = items = 0
     errors: list[str] = []
@@ -314,6 +340,8 @@ def import_documents(
                 items += export_items.import_item(engine, document, user_id)
                 continue
             session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
+            if project and not session.project:
+                session = replace(session, tags=with_project(session.tags, project))
             new = engine.store.sessions.get(session.owner, session.id) is None
             counted = [_counted(turn, engine.counter) for turn in turns]
             said_at = max((turn.created_at for turn in turns), default=session.created_at)

@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from ricordo.chat.response import ChatRequest, stored_response
 from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, StoreError, ValidationError
-from ricordo.limits import check_id, check_text
+from ricordo.limits import check_id, check_project, check_text
 from ricordo.prompt.compose import as_chunks
 from ricordo.server.chat_schemas import ChatIn, ChatOut, Stopped
 from ricordo.server.idempotency import turn_id_for
@@ -114,6 +114,7 @@ def _chat_request(body: ChatIn, user: RequestUser, key: str) -> ChatRequest:
         chunks=None if body.chunks is None else as_chunks([(each.id, each.text) for each in body.chunks], limits),
         document_ids=body.document_ids,
         understood_as=body.understood_as,
+        project=body.project and check_project(body.project),
         metadata={"role": body.role} if body.role else {},
     )
 

@@ -28,7 +28,7 @@ from ricordo.server.presenters import (
     turn_numbers,
     turn_out,
 )
-from ricordo.server.service import Limit, RequestUser, UserDep, path_id
+from ricordo.server.service import Limit, Project, RequestUser, UserDep, path_id
 from ricordo.topics.decay import fading_of
 
 router = APIRouter(prefix="/sessions")
@@ -50,7 +50,7 @@ def create(body: chat.SessionIn, user: UserDep, idempotency_key: Key = "") -> di
     """Create an empty session."""
     user.override(body.user_id)
     session_id = id_for(user.owner, "session", idempotency_key) if idempotency_key else None
-    session = user.memory.session(session_id, user_id=user.id, agent_id=body.agent_id)
+    session = user.memory.session(session_id, user_id=user.id, agent_id=body.agent_id, project=body.project)
     made = session.create(title=body.title, document_ids=body.document_ids, tags=body.tags, metadata=body.metadata)
     return session_out(made)
 
@@ -63,12 +63,13 @@ def listing(
     agent_id: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
     archived: Annotated[bool | None, Query(description="Only the archived ones, or only the others")] = None,
     tag: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
+    project: Project = None,
 ) -> dict[str, Any]:
     """A user's sessions, most recently active first."""
     before = None if cursor is None else _cursor_session(cursor, user.owner)
     found: list[SessionInfo] = []
     for _ in range(PAGES):
-        page = user.memory.sessions(user_id=user.id, limit=limit, agent_id=agent_id, before=before)
+        page = user.memory.sessions(user_id=user.id, limit=limit, agent_id=agent_id, before=before, project=project)
         for each in page:
             before = each
             if _matches(each, archived, tag):
@@ -101,7 +102,7 @@ def read(session_id: str, user: UserDep) -> dict[str, Any]:
 
 @router.patch("/{session_id}", response_model=chat.SessionOut, tags=SESSIONS)
 def change(session_id: str, body: chat.SessionPatch, user: UserDep) -> dict[str, Any]:
-    """Change the title, tags, metadata, documents or the archived state."""
+    """Change the title, project, tags, metadata, documents or the archived state."""
     info = user.session_info(session_id)
     metadata = None
     if body.metadata is not None or body.archived is not None:
@@ -109,7 +110,11 @@ def change(session_id: str, body: chat.SessionPatch, user: UserDep) -> dict[str,
         own = {key: value for key, value in info.metadata.items() if key != ARCHIVED}
         metadata = (own if body.metadata is None else body.metadata) | ({ARCHIVED: True} if hidden else {})
     changed = user.session(session_id).update(
-        title=body.title, tags=body.tags, metadata=metadata, document_ids=body.document_ids
+        title=body.title,
+        tags=body.tags,
+        metadata=metadata,
+        document_ids=body.document_ids,
+        project=body.project,
     )
     return session_out(changed)
 

@@ -20,7 +20,7 @@ from ricordo.records.turns import Owner
 from ricordo.server import tenant_schemas as schemas
 from ricordo.server.credentials import check_user_id, generate_key
 from ricordo.server.presenters import fact_out, flag_out, hit_out, turn_numbers
-from ricordo.server.service import CallerDep, Limit, Service, ServiceDep, UserDep, path_id
+from ricordo.server.service import CallerDep, Limit, Project, Service, ServiceDep, UserDep, path_id
 
 router = APIRouter()
 
@@ -41,11 +41,12 @@ def memory(user: UserDep, maestro_id: Annotated[str, Query(alias="maestroId", mi
 
 
 @router.get("/profile", response_model=schemas.ProfileOut, tags=PERSON)
-def profile(user: UserDep, agent_id: Agent = "default") -> dict[str, Any]:
+def profile(user: UserDep, agent_id: Agent = "default", project: Project = None) -> dict[str, Any]:
     """The profile, and the exact system prompt with it."""
     memory = user.memory
-    known = memory.profile(user.id, agent_id)
-    prompt = memory.enhance_prompt(memory.settings.system_prompt, user_id=user.id, agent_id=agent_id)
+    known = memory.profile(user.id, agent_id, project=project)
+    base = memory.settings.system_prompt
+    prompt = memory.enhance_prompt(base, user_id=user.id, agent_id=agent_id, project=project)
     return {**asdict(known), "prompt": prompt, "tokens": memory.counter.count(prompt)}
 
 
@@ -55,9 +56,10 @@ def facts(
     agent_id: Agent = "default",
     at: datetime | None = None,
     all: bool = False,  # noqa: A002 - the public name
+    project: Project = None,
 ) -> dict[str, Any]:
     """The facts that are valid now, were valid at a time, or all."""
-    known = user.memory.facts(user.id, agent_id, at=at, superseded=all)
+    known = user.memory.facts(user.id, agent_id, at=at, superseded=all, project=project)
     numbers = turn_numbers(user.memory.store, user.owner, known)
     return {"items": [fact_out(fact, numbers) for fact in known]}
 
@@ -98,9 +100,9 @@ _LINES: Any = {200: {"content": {"application/x-ndjson": {"schema": {"type": "st
 
 
 @router.get("/users/{named}/export", response_class=StreamingResponse, responses=_LINES, tags=PERSON)
-def export(named: str, user: UserDep) -> StreamingResponse:
-    """All sessions of a user, one JSON document a line."""
-    documents = user.memory.export(user.override(named).id)
+def export(named: str, user: UserDep, project: Project = None) -> StreamingResponse:
+    """All sessions of a user or of one project, one JSON document a line."""
+    documents = user.memory.export(user.override(named).id, project=project)
 
     def lines() -> Iterator[str]:
         for document in documents:
@@ -122,6 +124,7 @@ def search(
     after: datetime | None = None,
     before: datetime | None = None,
     tags: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
+    project: Project = None,
 ) -> dict[str, Any]:
     """Past messages that match the query, best first, each with the reasons for its rank."""
     hits = user.memory.search(
@@ -135,6 +138,7 @@ def search(
         after=after,
         before=before,
         tags=tags,
+        project=project,
         patience=INDEX_WAIT_SECONDS,
     )
     query_stems = set(stems(q))

@@ -179,12 +179,20 @@ class MemorySessions:
             return session.info if session else None
 
     def page(
-        self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
+        self,
+        owner: Owner,
+        *,
+        limit: int,
+        agent_id: str | None = None,
+        tag: str | None = None,
+        before: SessionInfo | None = None,
     ) -> Sequence[SessionInfo]:
         with self._lock:
             infos = [each.info for each in self._homes.of(owner).sessions.values()]
         if agent_id is not None:
             infos = [info for info in infos if info.agent_id == agent_id]
+        if tag is not None:
+            infos = [info for info in infos if tag in info.tags]
         infos.sort(key=_recency, reverse=True)
         if before is not None:
             infos = [info for info in infos if _recency(info) < _recency(before)]

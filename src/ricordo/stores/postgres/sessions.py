@@ -41,9 +41,15 @@ class PostgresSessions:
         return row_to_session(owner, rows[0]) if rows else None
 
     def page(
-        self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
+        self,
+        owner: Owner,
+        *,
+        limit: int,
+        agent_id: str | None = None,
+        tag: str | None = None,
+        before: SessionInfo | None = None,
     ) -> Sequence[SessionInfo]:
-        page: dict[str, Any] = {"agent_id": agent_id, "limit": as_bigint(limit)}
+        page: dict[str, Any] = {"agent_id": agent_id, "tag": tag, "limit": as_bigint(limit)}
         if before is None:
             rows = self._transactions.read(owner, sql.SESSIONS, **page)
         else:

@@ -174,12 +174,14 @@ SESSION = f"""
 SESSIONS = f"""
     SELECT {SESSION_COLUMNS} FROM ricordo.sessions
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
+      AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
     ORDER BY last_active_at DESC, session_id DESC LIMIT %(limit)s
 """
 
 SESSIONS_BEFORE = f"""
     SELECT {SESSION_COLUMNS} FROM ricordo.sessions
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
+      AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
       AND (last_active_at, session_id) < (%(before_active_at)s, %(before_id)s::text)
     ORDER BY last_active_at DESC, session_id DESC LIMIT %(limit)s
 """

@@ -302,12 +302,18 @@ class SpooledSessions:
         return self._database.cached_fields(scope)
 
     def page(
-        self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
+        self,
+        owner: Owner,
+        *,
+        limit: int,
+        agent_id: str | None = None,
+        tag: str | None = None,
+        before: SessionInfo | None = None,
     ) -> Sequence[SessionInfo]:
         try:
             self._database.wait_until_stored(owner)
             return self._database.call(
-                lambda store: store.sessions.page(owner, limit=limit, agent_id=agent_id, before=before)
+                lambda store: store.sessions.page(owner, limit=limit, agent_id=agent_id, tag=tag, before=before)
             )
         except StoreUnavailable:
             if not self._database.connection.waits:

@@ -196,13 +196,20 @@ class SqliteSessions:
             return turn_operations.find_session(reader, owner, session_id)
 
     def page(
-        self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
+        self,
+        owner: Owner,
+        *,
+        limit: int,
+        agent_id: str | None = None,
+        tag: str | None = None,
+        before: SessionInfo | None = None,
     ) -> Sequence[SessionInfo]:
         values = {
             "owner": owner.key.bytes,
             "active": ENDLESS if before is None else micros(before.last_active_at),
             "session_id": "" if before is None else before.id,
             "agent_id": agent_id,
+            "tag": tag,
             "limit": limit,
         }
         with self._connections.reading() as reader:

@@ -31,6 +31,7 @@ SESSIONS = f"""
 SELECT {SESSION_COLUMNS} FROM sessions
 WHERE owner = :owner AND (last_active_at, session_id) < (:active, :session_id)
   AND (:agent_id IS NULL OR agent_id = :agent_id)
+  AND (:tag IS NULL OR tags IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
 ORDER BY last_active_at DESC, session_id DESC LIMIT :limit
 """
 

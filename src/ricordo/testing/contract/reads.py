@@ -76,6 +76,19 @@ class ReadContract(Contract):
         assert [info.id for info in listed] == [session_id for _, session_id in wanted]
         assert all(info == store.sessions.get(owner, info.id) for info in listed)
 
+    def test_sessions_are_listed_by_tag(self, store: Store) -> None:
+        """Only sessions with exactly that tag, page by page; quotes and commas in a tag are characters like others."""
+        owner = an_owner()
+        odd = 'a"b,[c]\\é'
+        for n, tags in enumerate([("a",), ("a", odd), ("ab",), (), (odd,), ('x"a',)]):
+            moment = START + timedelta(minutes=n)
+            store.turns.load(SessionInfo(f"s{n}", owner, "tutor", moment, moment, tags=tags), ())
+        first = store.sessions.page(owner, limit=1, tag="a")
+        assert [info.id for info in first] == ["s1"]
+        assert [info.id for info in store.sessions.page(owner, limit=9, tag="a", before=first[0])] == ["s0"]
+        assert [info.id for info in store.sessions.page(owner, limit=9, tag=odd)] == ["s4", "s1"]
+        assert list(store.sessions.page(owner, limit=9, tag="a", agent_id="coach")) == []
+
     def test_a_session_tells_its_fields(self, store: Store) -> None:
         """The agent and date of the first turn, the latest activity, how many turns, and a revision that rises."""
         owner = an_owner()
