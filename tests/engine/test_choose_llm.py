@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ricordo.engine import LLM, Completion
-from ricordo.engine.core import choose_llm
+from ricordo.engine.core import choose_llm, choose_llms
 from ricordo.engine.remote_llm import RemoteLLM
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError, SettingsError
@@ -35,9 +35,39 @@ def test_endpoint() -> None:
     assert asked == ["org/small:8b"]
 
 
+def keys(setting: str, key: str) -> dict[str, str | None]:
+    """The key that goes to each model."""
+    found = choose_llms(setting, environ={"RICORDO_LLM_KEY": key})
+    return {llm.name: llm._endpoint.key for llm in found if isinstance(llm, RemoteLLM)}
+
+
+def test_several() -> None:
+    """Models are separated by commas; the first is the one that everything else uses."""
+    setting = "https://a/v1#one, http://b:1/v1#two,https://a/v1#three"
+    assert [llm.name for llm in choose_llms(setting, environ={})] == ["one", "two", "three"]
+    first = choose_llm(setting, environ={})
+    assert first is not None
+    assert first.name == "one"
+    assert choose_llms("none") == ()
+
+
+def test_a_key_goes_to_its_own_server() -> None:
+    """One key is for the server of the first model alone; several keys go by order, an empty one is none."""
+    setting = "https://a/v1#one, http://b:1/v1#two,https://a/v1#three"
+    assert keys(setting, "k") == {"one": "k", "two": None, "three": "k"}
+    assert keys(setting, "k1,,k3") == {"one": "k1", "two": None, "three": "k3"}
+    assert keys("https://a/v1#one", "k,with a comma") == {"one": "k,with a comma"}
+    with pytest.raises(SettingsError, match="3 models, but 2 keys") as refused:
+        keys(setting, "secret1,secret2")
+    assert "secret" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("setting", "word"),
     [
+        ("https://a/v1#m, https://b/v1#m", "name 'm'"),
+        ("https://a/v1#m, gguf:/no/such/file.gguf", "file"),
+        ("https://a/v1#m,", "URL#MODEL"),
         ("gpt-4", "URL#MODEL"),
         ("https://host/v1", "name"),
         ("https://a:secret@host/v1#m", "password"),

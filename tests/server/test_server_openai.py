@@ -325,7 +325,7 @@ def test_errors_are_those_the_client_knows() -> None:
         assert refused.value.code == "invalid_api_key"
     with talking() as client:
         for messages in ([], [{"role": "assistant", "content": "x"}], [{"role": "user", "content": " "}]):
-            with pytest.raises(openai.UnprocessableEntityError) as wrong:
+            with pytest.raises(openai.BadRequestError) as wrong:
                 client.chat.completions.create(model="any", messages=messages)  # type: ignore[call-overload]
             assert json.loads(wrong.value.response.content)["error"]["type"] == "invalid_request_error"
 

@@ -168,7 +168,9 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
 
 def add_llm(parser: argparse.ArgumentParser) -> None:
     """--llm, short for the setting."""
-    parser.add_argument("--llm", metavar="MODEL", help="none, URL#MODEL or gguf:PATH; short for --set llm=MODEL")
+    parser.add_argument(
+        "--llm", metavar="MODEL", help="none, URL#MODEL or gguf:PATH, several with commas; short for --set llm=MODEL"
+    )
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:

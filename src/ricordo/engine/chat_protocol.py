@@ -32,8 +32,10 @@ class Dialect:
         stream: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> Body:
-        """The request without the name of the model; `options` are sent unchanged."""
+        """The request without the name of the model; `options` are sent unchanged, but for the name of the limit."""
         body: Body = {**(options or {}), "messages": [dict(message) for message in messages]}
+        if (asked := body.pop("max_tokens", None)) is not None:
+            body[self.limit] = asked
         if schema is not None and self.schema:
             named = {"name": "answer", "schema": dict(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
@@ -56,11 +58,11 @@ class Dialect:
         if status not in REFUSED_STATUSES:
             return None
         text = error.lower()
-        if "max_tokens" in body and "max_completion_tokens" in text:
+        if "max_tokens" in body and "max_completion_tokens" in text and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
         if "stream_options" in body and ("stream_options" in text or "include_usage" in text):
             return replace(self, usage=False)
-        if "response_format" in body:
+        if "response_format" in body and self.schema:  # not again: it may be an option of the caller
             return replace(self, schema=False)
         return None
 

@@ -10,6 +10,7 @@ new ids, the choice of a model, the newest summary, turns by number, and `LRU`.
 
 import logging
 import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ log = logging.getLogger("ricordo")
 
 LLM_SETTING = "llm"
 LLM_KEY = "RICORDO_LLM_KEY"
+_NEXT_LLM = re.compile(r",\s*(?=https?://|gguf:|$)")  # between two models; a path may hold a comma
 EVERY = 1_000_000_000  # no limit for anything that one owner has
 
 
@@ -175,29 +177,60 @@ def choose_llm(
     environ: Mapping[str, str] | None = None,
     counting: Callable[[str], TokenCounter] | None = None,
 ) -> LLM | None:
-    """The model that a setting names: `none`, `URL#MODEL` or `gguf:PATH`; SettingsError when it cannot work.
+    """The model that a setting names, the first of several; None for `none`. See `choose_llms`."""
+    return next(iter(choose_llms(setting, environ=environ, counting=counting)), None)
 
-    The key of an endpoint comes from RICORDO_LLM_KEY. `counting` returns the counter for a model name; it is used when
-    an endpoint does not report the cost of an answer. It connects to nothing and loads nothing, so opening a memory
-    never waits for a model; everything works without one.
+
+def choose_llms(
+    setting: str,
+    *,
+    environ: Mapping[str, str] | None = None,
+    counting: Callable[[str], TokenCounter] | None = None,
+) -> tuple[LLM, ...]:
+    """The models that a setting names, separated by commas: `URL#MODEL` or `gguf:PATH`; or `none`.
+
+    SettingsError when one cannot work, or when two have one name. RICORDO_LLM_KEY has the keys of endpoints in the same
+    order, separated by commas; a single key belongs to the server of the first model and is sent to no other server.
+    `counting` returns the counter for a model name; it is used when an endpoint does not report the cost of an answer.
+    It connects to nothing and loads nothing, so opening a memory never waits for a model; everything works without one.
     """
-    chosen = setting.strip()
-    if chosen in ("", "none"):
-        return None
+    parts = [part.strip() for part in _NEXT_LLM.split(setting.strip())]
+    if parts in ([""], ["none"]):
+        return ()
+    given = (os.environ if environ is None else environ).get(LLM_KEY, "").strip()
+    keys = [key.strip() for key in given.split(",")] if len(parts) > 1 else [given]
+    if len(keys) == 1:
+        keys = [given if _server_of(part) == _server_of(parts[0]) else "" for part in parts]
+    if len(keys) != len(parts):
+        raise SettingsError(LLM_SETTING, f"{len(parts)} models, but {len(keys)} keys in {LLM_KEY}; leave some empty")
+    chosen = tuple(_llm(part, key or None, counting) for part, key in zip(parts, keys, strict=True))
+    names = [llm.name for llm in chosen]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise SettingsError(LLM_SETTING, f"two models have the name {twice!r}; a request could not choose between them")
+    return chosen
+
+
+def _server_of(setting: str) -> str:
+    """Scheme, host and port of an endpoint; of a local file its path."""
+    return "/".join(setting.partition("#")[0].split("/")[:3])
+
+
+def _llm(setting: str, key: str | None, counting: Callable[[str], TokenCounter] | None) -> LLM:
     try:
-        if chosen.startswith("gguf:"):
+        if setting.startswith("gguf:"):
             from ricordo.engine.local_llm import LocalLLM  # loaded when it is named
 
-            return LocalLLM(chosen.removeprefix("gguf:"))
-        if chosen.startswith(("http://", "https://")):
+            return LocalLLM(setting.removeprefix("gguf:"))
+        if setting.startswith(("http://", "https://")):
             from ricordo.engine.remote_llm import Endpoint, RemoteLLM
 
-            url, _, model = chosen.partition("#")
-            key = (os.environ if environ is None else environ).get(LLM_KEY, "").strip() or None
+            url, _, model = setting.partition("#")
             return RemoteLLM(Endpoint(url, model, key), counter=counting(model) if counting and model else None)
     except LLMError as cause:
         raise SettingsError(LLM_SETTING, str(cause)) from cause
-    raise SettingsError(LLM_SETTING, "expected none, URL#MODEL (an OpenAI-compatible address) or gguf:PATH")
+    raise SettingsError(
+        LLM_SETTING, "expected none, or URL#MODEL (an OpenAI-compatible address) or gguf:PATH, several with commas"
+    )
 
 
 def newest_summary(engine: Engine, owner: Owner, session_id: str) -> "Summary | None":

@@ -36,11 +36,12 @@ from ricordo.server.idempotency import IdempotencyMiddleware
 from ricordo.server.key_cache import KeyCache
 from ricordo.server.logging import configure_logging, remove_handler
 from ricordo.server.middleware import ETagMiddleware, GuardMiddleware, HeadMiddleware
+from ricordo.server.openai_objects import OpenAIError
 from ricordo.server.options import ServerOptions, check_port, chosen_spool
 from ricordo.server.problems import MEDIA_TYPE, add_exception_handlers
 from ricordo.server.routes import chat, documents, openai, sessions, tenant
 from ricordo.server.service import Service
-from ricordo.server.tenant_schemas import OpenAIError, Problem
+from ricordo.server.tenant_schemas import Problem
 from ricordo.settings import Settings
 from ricordo.stores.open import spool_directory, store_for
 from ricordo.stores.protocols import Store
@@ -297,11 +298,11 @@ def run(
 
 def _check_settings(settings: Settings) -> None:
     """Raise at the start the errors that the first request would meet."""
-    from ricordo.engine.core import choose_llm
+    from ricordo.engine.core import choose_llms
 
     check_id("tenant_id", settings.tenant_id)
     check_parts(settings)
-    choose_llm(settings.llm)
+    choose_llms(settings.llm)
 
 
 def _tune_gc() -> None:

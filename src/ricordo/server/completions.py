@@ -1,4 +1,4 @@
-"""Chat completions with memory, for clients that send the whole conversation with every request.
+"""Answers with memory for clients of OpenAI, which send the whole conversation or the new question alone.
 
 The last user message is the question. The client's system message is the base prompt, and its earlier messages are the
 history; memory adds profile, summary, recalled messages and passages. A request with the question alone gets the stored
@@ -6,35 +6,53 @@ history. The session is the named one, or else the one whose turns are the histo
 opening alone joins no two chats. Without a model the chat answers as it does everywhere.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+import json
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ricordo.chat.answerers import Answered, Model, Task
+from starlette.concurrency import run_in_threadpool
+
+from ricordo.chat.answerers import Answered, Answerer, Model, Task
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, ChatResponse, Delta, Done, Event, Started
 from ricordo.engine.core import new_id
-from ricordo.errors import ConflictError, LLMError, NotFoundError, ValidationError
+from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError
 from ricordo.limits import check_text
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
-from ricordo.records.turns import Asked, Chunk, Owner, SessionInfo, Turn
+from ricordo.records.turns import Asked, Chunk, Owner, Turn, message_id
+from ricordo.server.sent_messages import (
+    Json,
+    Pair,
+    SentMessages,
+    TurnFinder,
+    TurnPlace,
+    call_ids,
+    pair_of,
+    text_of,
+)
 from ricordo.session import Session
 
+if TYPE_CHECKING:
+    from ricordo.server.service import RequestUser
+    from ricordo.server.streams import AnswerStream
+
+STOPPED = "the answer was stopped before its end"
 EMPTY_RESULT = "(nothing)"  # stored for an empty tool result, because a message needs text
-SESSIONS_SEARCHED = 100  # most recently active ones, for the history of a client
 TURNS_COPIED = 50  # newest turns of a history that is stored in no session
 VERSIONS_KEPT = 5
 VERSION_CHARACTERS = 4_000  # kept of each earlier version
 
-Json = Mapping[str, Any]
-Pair = tuple[str, str]  # a question and its answer
-
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A request in OpenAI's format, with its user and session. The same `turn_id` means the same request again."""
+    """A request in OpenAI's format, with its user and session. The same `turn_id` means the same request again.
+
+    `choices` is how many answers are wanted; the first one is stored.
+    """
 
     user_id: str
     agent_id: str
@@ -42,66 +60,7 @@ class CompletionRequest:
     messages: Sequence[Json]
     options: Json = field(default_factory=dict)
     turn_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SentMessages:
-    """The messages of a client: where the question is, and what lies before and after it."""
-
-    messages: tuple[Json, ...]
-    asked_at: int
-
-    @classmethod
-    def of(cls, messages: Sequence[Json]) -> "SentMessages":
-        """The messages; ValidationError if no user message is among them."""
-        asked_at = max((at for at, each in enumerate(messages) if each.get("role") == "user"), default=None)
-        if asked_at is None:
-            raise ValidationError("messages", "there is no user message to answer")
-        return cls(tuple(dict(each) for each in messages), asked_at)
-
-    @property
-    def question(self) -> str:
-        """The text of the question."""
-        return text_of(self.messages[self.asked_at])
-
-    @property
-    def system(self) -> str:
-        """The client's own instructions."""
-        return "\n\n".join(text_of(each) for each in self.messages if each.get("role") in ("system", "developer"))
-
-    @property
-    def history(self) -> tuple[Json, ...]:
-        """The messages before the question, without instructions."""
-        return tuple(each for each in self.messages[: self.asked_at] if each.get("role") not in ("system", "developer"))
-
-    @property
-    def steps(self) -> tuple[Json, ...]:
-        """The tool calls and results since the question."""
-        return self.messages[self.asked_at + 1 :]
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """The earlier questions with their answers."""
-        found: list[Pair] = []
-        asked = ""
-        for each in self.history:
-            if each.get("role") == "user":
-                asked = text_of(each).strip()
-            elif each.get("role") == "assistant" and not each.get("tool_calls") and asked:
-                found.append((asked, text_of(each).strip()))
-                asked = ""
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPlace:
-    """Where a question belongs: in a session, in a turn that has no answer yet, or in place of an answered one."""
-
-    session_id: str | None = None
-    turn: Turn | None = None
-    replaces: Turn | None = None
-    branch_of: str | None = None
-    earlier: Sequence[Turn] = ()
+    choices: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +72,7 @@ class PreparedCompletion:
     sent: SentMessages
     options: Json
     model: str
+    choices: int = 1
     replaces: Turn | None = None
     turn: Turn | None = None
     context: Context | None = None
@@ -125,20 +85,36 @@ class PreparedCompletion:
         """The id of the session."""
         return self.session.id
 
+    @property
+    def digest(self) -> str:
+        """What tells the answers of one turn apart: a turn with tool calls has several."""
+        return sha256(json.dumps([self.sent.messages, self.options], default=str).encode()).hexdigest()
+
+    @property
+    def answer_name(self) -> str:
+        """The name under which the running answer is found; the same request has the same."""
+        return f"{self.turn_id}/{self.digest[:16]}"
+
+    @property
+    def object_id(self) -> str:
+        """What the id of an object in OpenAI's format is made of."""
+        return sha256(f"{self.turn_id}/{self.digest}".encode()).hexdigest()[:40]
+
 
 class Completions:
     """Answers requests in OpenAI's format with a chat's memory, documents and answerer."""
 
-    def __init__(self, chat: Chat, memory: Memory) -> None:
+    def __init__(self, chat: Chat, memory: Memory, answerer: Answerer | None = None) -> None:
         self._chat = chat
         self._memory = memory
+        self._answerer = answerer or chat.answerer
 
     def prepare(self, request: CompletionRequest) -> PreparedCompletion:
         """Find the session and the turn; for a model, store the question and compose the prompt for its answer."""
         sent = SentMessages.of(request.messages)
-        check_text("messages", sent.question, self._memory.settings.limits)
+        check_text(f"messages.{sent.asked_at}.content", sent.question, self._memory.settings.limits)
         prepared = self._placed(request, sent)
-        return self._composed(self._asked(prepared)) if isinstance(self._chat.answerer, Model) else prepared
+        return self._composed(self._asked(prepared)) if isinstance(self._answerer, Model) else prepared
 
     def events(
         self, prepared: PreparedCompletion, stop: Callable[[], bool] = lambda: False
@@ -150,7 +126,7 @@ class Completions:
             yield Delta(prepared.turn.answer.content)
             yield Done(self._response(prepared, prepared.turn.answer.content, None))
         else:
-            yield from self._from_model(prepared, prepared.turn, prepared.context)
+            yield from self._from_model(prepared, prepared.turn, prepared.context, stop)
 
     def _placed(self, request: CompletionRequest, sent: SentMessages) -> PreparedCompletion:
         """The session and the turn that the question belongs to."""
@@ -161,13 +137,15 @@ class Completions:
         if known is not None:
             found = TurnPlace(known.session_id, known)
         else:
-            found = TurnFinder(self._memory, owner, request, sent).find()
+            named = None if request.session_id is None else str(request.session_id)
+            finder = TurnFinder(self._memory, owner, sent, agent_id=request.agent_id, session_id=named)
+            found = finder.find()
         session = self._memory.session(found.session_id, user_id=request.user_id, agent_id=request.agent_id)
         if found.turn is None:
             self._begin(session, found, sent.pairs if found.session_id is None else ())
         turn_id = found.turn.id if found.turn else request.turn_id or new_id(self._memory.clock.now())
-        name = self._chat.answerer.name
-        return PreparedCompletion(session, turn_id, sent, request.options, name, found.replaces, found.turn)
+        name, wanted = self._answerer.name, request.choices
+        return PreparedCompletion(session, turn_id, sent, request.options, name, wanted, found.replaces, found.turn)
 
     def _asked(self, prepared: PreparedCompletion) -> PreparedCompletion:
         """The same with the question and its tool results stored."""
@@ -187,7 +165,7 @@ class Completions:
     def _begin(self, session: Session, found: TurnPlace, pairs: Sequence[Pair]) -> None:
         """Create the session if there is none, with the turns that the client's history has before the question."""
         session.create(metadata={"branch_of": found.branch_of} if found.branch_of else {})
-        dates = {_pair(turn): turn.created_at for turn in found.earlier}
+        dates = {pair_of(turn): turn.created_at for turn in found.earlier}
         for pair in pairs[-TURNS_COPIED:]:
             if all(pair):
                 session.add_turn(*pair, created_at=dates.get(pair))
@@ -234,23 +212,38 @@ class Completions:
                 done = self._response(prepared, event.response.message, None)
                 yield Done(replace(done, metadata={**event.response.metadata, **done.metadata}))
 
-    def _from_model(self, prepared: PreparedCompletion, turn: Turn, context: Context) -> Generator[Event, None, None]:
+    def _from_model(
+        self, prepared: PreparedCompletion, turn: Turn, context: Context, stop: Callable[[], bool]
+    ) -> Generator[Event, None, None]:
+        try:
+            answered = yield from self._deltas(prepared, context, stop)
+            others = [_exhausted(self._pieces(prepared, context)) for _ in range(1, prepared.choices)]
+        except LLMError as error:
+            language = self._chat.language(turn.query, prepared.session)
+            self._chat.mark_failed(prepared.session.user_id, prepared.turn_id, error, language)
+            raise
+        yield Done(self._store(prepared, turn, context, answered, others))
+
+    def _deltas(
+        self, prepared: PreparedCompletion, context: Context, stop: Callable[[], bool]
+    ) -> Generator[Event, None, Answered]:
+        """The answer in pieces; one that is stopped ends where it is."""
         pieces = self._pieces(prepared, context)
-        while True:
-            try:
-                piece = next(pieces)
-            except StopIteration as stop:
-                answered: Answered = stop.value
-                break
-            except LLMError as error:
-                language = self._chat.language(turn.query, prepared.session)
-                self._chat.mark_failed(prepared.session.user_id, prepared.turn_id, error, language)
-                raise
-            yield Delta(piece)
-        yield Done(self._store(prepared, turn, context, answered))
+        said: list[str] = []
+        try:
+            while not stop():
+                said.append(next(pieces))
+                yield Delta(said[-1])
+        except StopIteration as ended:
+            answered: Answered = ended.value
+            return answered
+        pieces.close()
+        if not said:
+            raise LLMError("the answer was stopped before its first word", cause="cut")
+        return Answered("".join(said), (), (), 0.0, self._answerer.name, notes=(STOPPED,))
 
     def _pieces(self, prepared: PreparedCompletion, context: Context) -> Generator[str, None, Answered]:
-        answerer = self._chat.answerer
+        answerer = self._answerer
         if context.crisis:
             text = self._chat.on_crisis(context.crisis)
             yield text
@@ -262,30 +255,49 @@ class Completions:
         assert isinstance(answerer, Model)
         return (yield from answerer.stream_messages(task, prepared.messages, prepared.options))
 
-    def _store(self, prepared: PreparedCompletion, turn: Turn, context: Context, answered: Answered) -> ChatResponse:
+    def _store(
+        self,
+        prepared: PreparedCompletion,
+        turn: Turn,
+        context: Context,
+        answered: Answered,
+        others: Sequence[Answered] = (),
+    ) -> ChatResponse:
         completion = answered.completion
         calls = completion.tool_calls if completion else ()
         if calls:
             if self._memory.store.turns.get(turn.owner, turn.id) is None:
                 # Adding a message would create it again.
                 raise NotFoundError("the session was deleted meanwhile: this answer is not stored")
-            prepared.session.add_message("assistant", answered.text, tool_calls=calls)
+            stored_as = prepared.session.add_message("assistant", answered.text, tool_calls=calls).id
         else:
+            known = {"answerer": answered.answerer, "confidence": answered.confidence}
             prepared.session.answer(
                 turn,
                 answered.text,
                 chunk_ids=answered.cited,
-                metadata={"answerer": answered.answerer, "confidence": answered.confidence},
+                metadata=known | ({"stopped": True} if STOPPED in answered.notes else {}),
                 receipt=context.receipt,
             )
-        return self._response(prepared, answered.text, answered)
+            stored_as = message_id(turn.id, "response")
+        response = self._response(prepared, answered.text, answered)
+        tokens = response.metadata["tokens"]
+        choices = [self._response(prepared, other.text, other) for other in others]
+        added = sum(each.metadata["tokens"]["completion"] for each in choices)
+        more = {
+            "message_id": stored_as,
+            "tokens": {**tokens, "completion": tokens["completion"] + added},
+            "choices": [_choice(each) for each in choices],
+        }
+        return replace(response, metadata={**response.metadata, **more})
 
     def _response(self, prepared: PreparedCompletion, text: str, answered: Answered | None) -> ChatResponse:
         completion = answered.completion if answered else None
         counter = self._memory.counter
         asked = prepared.context.receipt.total_tokens if prepared.context else counter.count(prepared.sent.question)
-        metadata = {
+        metadata: dict[str, Any] = {
             "turn_id": prepared.turn_id,
+            "message_id": message_id(prepared.turn_id, "response"),
             "tokens": {
                 "prompt": completion.prompt_tokens if completion else asked,
                 "completion": completion.completion_tokens if completion else counter.count(text),
@@ -295,101 +307,37 @@ class Completions:
             "finish_reason": completion.finish_reason if completion else "stop",
             "degraded": list(answered.notes) if answered else [],
         }
-        return ChatResponse(prepared.sent.question, text, (), "other", 0.0, prepared.session_id, metadata)
+        response = ChatResponse(prepared.sent.question, text, (), "other", 0.0, prepared.session_id, metadata)
+        if answered is None:  # the same answer as often as it is wanted
+            metadata["choices"] = [_choice(response)] * (prepared.choices - 1)
+        return response
 
     def _store_steps(self, session: Session, turn: Turn, steps: Sequence[Json]) -> None:
         """Store the tool calls and results since the question, each once."""
         results = {step.tool_call_id for step in turn.steps if step.role == "tool"}
-        calls = _call_ids(step.tool_calls for step in turn.steps)
+        calls = call_ids(step.tool_calls for step in turn.steps)
         for step in steps:
             if step.get("role") == "tool" and step.get("tool_call_id") not in results:
                 name = str(step.get("tool_call_id") or "tool")
                 session.add_message("tool", text_of(step) or EMPTY_RESULT, tool_call_id=name)
-            elif (asked := step.get("tool_calls")) and not _call_ids([asked]) <= calls:
+            elif (asked := step.get("tool_calls")) and not call_ids([asked]) <= calls:
                 session.add_message("assistant", text_of(step), tool_calls=asked)
 
 
-class TurnFinder:
-    """Finds the place of a question by the history that the client sends with it."""
-
-    def __init__(self, memory: Memory, owner: Owner, request: CompletionRequest, sent: SentMessages) -> None:
-        self._store = memory.store
-        self._owner = owner
-        self._named = None if request.session_id is None else str(request.session_id)
-        self._agent_id = request.agent_id
-        self._sent = sent
-        self._pairs = sent.pairs
-
-    def find(self) -> TurnPlace:
-        """The place in the named session, else in the session with this history, else in a new session.
-
-        The same question after the same history again asks for a new version of its turn. Another question there is
-        an edit, and begins a branch: a session with a copy of the turns before it.
-        """
-        if self._named is not None:
-            info = self._store.sessions.get(self._owner, self._named)
-            return (info and self._in_session(info)) or TurnPlace(self._named)
-        branch: TurnPlace | None = None
-        for info in self._store.sessions.page(self._owner, limit=SESSIONS_SEARCHED, agent_id=self._agent_id):
-            found = self._in_session(info)
-            if found is not None and found.branch_of is None:
-                return found
-            branch = branch or found
-        return branch or TurnPlace()
-
-    def _in_session(self, info: SessionInfo) -> TurnPlace | None:
-        """The place in a session; None if it is not the named one and its turns are not the history."""
-        length, elsewhere = len(self._pairs), TurnPlace(info.id) if self._named is not None else None
-        if self._named is None and (info.turn_count < length or (length < 2 and info.turn_count > length + 2)):
-            return None
-        recent = self._store.turns.page(self._owner, info.id, last=3)
-        again = recent[-1] if recent and self._is_asked_again(recent[-1]) else None
-        if self._named is not None and again:
-            return TurnPlace(info.id, again)
-        if length and self._pairs[-1] not in map(_pair, recent):
-            return elsewhere
-        turns = self._store.turns.page(self._owner, info.id, last=length + 2)
-        answered = [turn for turn in turns if turn.answer is not None]
-        said, whole = list(map(_pair, answered)), info.turn_count - len(turns) + len(answered)
-        if self._is_end(said, whole) and (again or length):
-            return TurnPlace(info.id, again)
-        if length and said and self._is_end(said[:-1], whole - 1):
-            if answered[-1].query == self._sent.question:
-                return TurnPlace(info.id, replaces=answered[-1])
-            if self._named is None:
-                return TurnPlace(branch_of=info.id, earlier=answered[:-1])
-        return elsewhere
-
-    def _is_asked_again(self, turn: Turn) -> bool:
-        """Whether this open turn is asked again: it failed, or the client sends the results of its tools."""
-        if not turn.is_open or turn.query != self._sent.question:
-            return False
-        return turn.failure is not None or self._continues(turn)
-
-    def _is_end(self, said: Sequence[Pair], whole: int) -> bool:
-        """Whether the turns of a session end with the history.
-
-        A short history must be the `whole` of an unnamed session; of a longer one the client may have cut a part.
-        """
-        length = len(self._pairs)
-        if self._named is None and length < 2 and whole != length:
-            return False
-        return length == 0 or list(said[-length:]) == self._pairs
-
-    def _continues(self, turn: Turn) -> bool:
-        """Whether the client sends the results of the tools that this turn has called."""
-        calls = _call_ids(step.tool_calls for step in turn.steps)
-        results = {step.get("tool_call_id") for step in self._sent.steps if step.get("role") == "tool"}
-        return bool(calls) and bool(results) and results <= calls
+def _choice(response: ChatResponse) -> dict[str, Any]:
+    """One more answer to the same question."""
+    known = response.metadata
+    return {"message": response.message, **{key: known[key] for key in ("tool_calls", "finish_reason")}}
 
 
-def _pair(turn: Turn) -> Pair:
-    return turn.query.strip(), (turn.response or "").strip()
-
-
-def _call_ids(calls: Any) -> set[Any]:
-    """The ids of tool calls, given as lists of calls."""
-    return {call.get("id") for each in calls for call in each or () if isinstance(call, Mapping)}
+def _exhausted(pieces: Generator[str, None, Answered]) -> Answered:
+    """What a generator returns in the end."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as ended:
+            answered: Answered = ended.value
+            return answered
 
 
 def _version(replaced: Turn) -> dict[str, Any]:
@@ -397,17 +345,6 @@ def _version(replaced: Turn) -> dict[str, Any]:
     known = replaced.metadata
     earlier = [*known.get("earlier_versions", ()), (replaced.response or "")[:VERSION_CHARACTERS]]
     return {"version": int(known.get("version", 1)) + 1, "earlier_versions": earlier[-VERSIONS_KEPT:]}
-
-
-def text_of(message: Json) -> str:
-    """The text of a message; of several parts, the text parts."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "\n".join(part for part in parts if isinstance(part, str))
-    return ""
 
 
 def _merged_messages(context: Context, sent: SentMessages) -> tuple[Json, ...]:
@@ -422,3 +359,39 @@ def _merged_messages(context: Context, sent: SentMessages) -> tuple[Json, ...]:
     if not isinstance(question.get("content"), str):
         last = [question] if context.messages[-1]["content"] == text_of(question) else [context.messages[-1], question]
     return (*system, *(sent.history or stored), *last, *sent.steps)
+
+
+async def prepare(
+    user: "RequestUser", model: str, request: CompletionRequest
+) -> tuple[Completions, PreparedCompletion]:
+    """Store the question of a request for a model, and compose its prompt; ModelNotFound if there is no such model."""
+    answerer = await run_in_threadpool(user.service.answerer, user.caller.tenant_id, model)
+    completions = Completions(await run_in_threadpool(lambda: user.chat), user.memory, answerer)
+    prepared = await run_in_threadpool(completions.prepare, request)
+    user.service.jobs.note(user.owner, prepared.session_id)
+    if prepared.context:
+        user.service.metrics.record_context(prepared.context_ms, prepared.context.receipt.total_tokens)
+    return completions, prepared
+
+
+def begin(
+    user: "RequestUser",
+    completions: Completions,
+    prepared: PreparedCompletion,
+    keep: Callable[[ChatResponse | Exception], None] = lambda result: None,
+) -> "AnswerStream":
+    """Start the answer, or join the running one of the same request; `keep` gets its end before any reader."""
+
+    def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
+        try:
+            for event in completions.events(prepared, stop):
+                if isinstance(event, Done):
+                    if not prepared.context:
+                        user.count_answer(event)
+                    keep(event.response)
+                yield event
+        except RicordoError as error:
+            keep(error)
+            raise
+
+    return user.service.answers.begin(user.owner, prepared.answer_name, work)

@@ -3,6 +3,7 @@
 The `detail` says what is wrong and how to mend it. Paths under `/v1/` get errors in OpenAI's format instead.
 """
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -28,12 +29,21 @@ from ricordo.server.credentials import AuthError
 from ricordo.server.streams import TooManyAnswers
 
 MEDIA_TYPE = "application/problem+json"
+
+
+class ModelNotFound(NotFoundError):  # noqa: N818 - the usual name
+    """A request names a model that is not configured."""
+
+    field, code = "model", "model_not_found"
+
+
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}  # other names in Python before 3.13
 _ROUTING_DETAILS = {  # for requests that reach no route
     400: "the body cannot be read; send JSON as UTF-8 text, not too deeply nested",
     404: "there is nothing at this address",
     405: "this address takes other methods",
 }
+_INDEX = re.compile(r"\.(\d+)(?=\.|$)")
 _FRAMEWORK_DETAIL = "There was an error parsing the body"
 
 # The first class that matches decides.
@@ -78,7 +88,9 @@ def error_body(error: Exception) -> dict[str, Any]:
         return problem_body(502, detail, cause=error.cause, upstream_status=error.status)
     elif isinstance(error, StoreError):
         detail = "the database failed; see the server log"
-    return problem_body(status_of(error), detail, field=getattr(error, "field", None))
+    return problem_body(
+        status_of(error), detail, field=getattr(error, "field", None), code=getattr(error, "code", None)
+    )
 
 
 def problem_response(status: int, detail: str, request: Request | None = None, **more: Any) -> JSONResponse:
@@ -106,8 +118,10 @@ def body_response(body: dict[str, Any]) -> JSONResponse:
 
 
 def openai_status(body: dict[str, Any]) -> int:
-    """The status of a problem for a client of OpenAI: that of the model's server, where it sent one."""
+    """The status of a problem for OpenAI's clients: 400 for bad input; that of the model's server if it sent one."""
     upstream = body.get("upstream_status")
+    if body["status"] == 422 and body.get("field") != "Idempotency-Key":
+        return 400
     return int(upstream if upstream and upstream >= 400 else 504 if body.get("cause") == "timeout" else body["status"])
 
 
@@ -115,8 +129,9 @@ def openai_error(body: dict[str, Any]) -> dict[str, Any]:
     """A problem in OpenAI's format."""
     status = openai_status(body)
     kind = "invalid_request_error" if status < 500 else "server_error"
-    code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status) or body.get("cause")
-    return {"error": {"message": body["detail"], "type": kind, "param": body.get("field"), "code": code}}
+    code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status) or body.get("code") or body.get("cause")
+    param = _INDEX.sub(r"[\1]", body["field"]) if body.get("field") else None  # messages.0.role is messages[0].role
+    return {"error": {"message": body["detail"], "type": kind, "param": param, "code": code}}
 
 
 def add_exception_handlers(app: FastAPI) -> None:

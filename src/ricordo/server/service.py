@@ -18,10 +18,13 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, HTTPException, Query, Request
 
+from ricordo.chat.answerers import Answerer, Model
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, Done, Event
 from ricordo.documents.library import Library
-from ricordo.engine import LLM
+from ricordo.engine import LLM, TokenCounter
+from ricordo.engine.core import choose_llms
+from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.languages.registry import languages
 from ricordo.limits import PROJECT_LENGTH, check_id
@@ -32,7 +35,7 @@ from ricordo.server.credentials import ApiKeys, AuthError, Caller, JwtVerifier, 
 from ricordo.server.key_cache import KeyCache
 from ricordo.server.metrics import CountingStore, DailySeries, Metrics
 from ricordo.server.options import ServerOptions
-from ricordo.server.problems import error_body
+from ricordo.server.problems import ModelNotFound, error_body
 from ricordo.server.streams import AnswerRegistry, AnswerStream
 from ricordo.session import Session
 from ricordo.settings import Settings
@@ -41,6 +44,7 @@ from ricordo.worker import END, JobQueue, now
 
 log = logging.getLogger("ricordo.server")
 
+ANY_MODEL = ("ricordo", "any")  # names that a client may send for the default model
 WARM_SECONDS = 10.0
 MOST_TENANTS = 256  # memories in this process; the least recently used one is evicted
 MOST_SERVED = 50_000  # tenants that are cleaned up; the least recently used one is evicted
@@ -62,7 +66,7 @@ class Service:
         self.store = store = CountingStore(store, self.metrics)
         self.settings = settings
         self.options = options
-        self._llm = llm
+        self.models: tuple[LLM, ...] = (llm,) if llm else choose_llms(settings.llm, counting=self._counter)
         self._jwt = JwtVerifier(options)
         self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
         self._served: OrderedDict[str, None] = OrderedDict()
@@ -100,6 +104,24 @@ class Service:
         """The chat of a tenant."""
         return self._of(tenant_id)[2]
 
+    @property
+    def model_names(self) -> list[str]:
+        """The names that answer here, the default first; without a model that of the reader."""
+        return [llm.name for llm in self.models] or [self.chat(self.settings.tenant_id).answerer.name]
+
+    def answerer(self, tenant_id: str, model: str) -> Answerer:
+        """What answers under the name of a model; ModelNotFound lists the names."""
+        chat, names = self.chat(tenant_id), self.model_names
+        if model in ANY_MODEL or model == names[0]:
+            return chat.answerer
+        for llm in self.models[1:]:
+            if llm.name == model:
+                return Model(llm, fallback=self.settings.model_fallback == "reader")
+        raise ModelNotFound(f"the model {model!r} is not known here; known are: {', '.join(names)}")
+
+    def _counter(self, model: str) -> TokenCounter:
+        return counter_for(model, self.settings.locale.code)
+
     def tenants(self) -> list[str]:
         """The tenants served since the start (the latest `MOST_SERVED`), and the tenant of the settings."""
         with self._lock:
@@ -110,7 +132,9 @@ class Service:
             if tenant_id not in self._tenants:
                 while len(self._tenants) >= MOST_TENANTS:
                     self._tenants.popitem(last=False)  # requests and jobs that use it continue
-                memory = Memory(self.store, replace(self.settings, tenant_id=tenant_id), llm=self._llm)
+                memory = Memory(
+                    self.store, replace(self.settings, tenant_id=tenant_id), llm=next(iter(self.models), None)
+                )
                 library = Library(memory, self.store.documents)
                 self._tenants[tenant_id] = (memory, library, Chat(memory, passages=library))
             self._tenants.move_to_end(tenant_id)
@@ -311,6 +335,14 @@ class RequestUser:
         info = self.session_info(session_id)
         return self.memory.session(info.id, user_id=self.id, agent_id=info.agent_id)
 
+    def count_answer(self, done: Done) -> None:
+        """Count an answer of the chat, and note its session for the background work."""
+        known = done.response.metadata
+        self.service.jobs.note(self.owner, done.response.session_id)
+        if "timings_ms" in known:
+            stored = known.get("turn_number") is not None
+            self.service.metrics.record_answer(known["timings_ms"], known["tokens"]["prompt"], stored=stored)
+
 
 UserDep = Annotated[RequestUser, Depends()]
 Limit = Annotated[int, Query(ge=1, le=200)]
@@ -324,20 +356,11 @@ def begin(user: RequestUser, chat_request: ChatRequest, digest: str) -> AnswerSt
     def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
         for event in chat.respond(replace(chat_request, stop=stop)):
             if isinstance(event, Done):
-                count_answer(user, event)
+                user.count_answer(event)
                 event = _without_causes(event)
             yield event
 
     return user.service.answers.begin(user.owner, chat_request.turn_id or "", work, digest)
-
-
-def count_answer(user: RequestUser, done: Done) -> None:
-    """Count an answer of the chat, and note its session for the background work."""
-    known = done.response.metadata
-    user.service.jobs.note(user.owner, done.response.session_id)
-    if "timings_ms" in known:
-        stored = known.get("turn_number") is not None
-        user.service.metrics.record_answer(known["timings_ms"], known["tokens"]["prompt"], stored=stored)
 
 
 def _without_causes(done: Done) -> Done:

@@ -4,7 +4,7 @@ Request bodies forbid unknown fields, so that a misspelt one is not silently los
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -364,37 +364,3 @@ class KeysOut(BaseModel):
     """A tenant's keys, oldest first."""
 
     items: list[KeyOut]
-
-
-class ModelOut(BaseModel):
-    """A model in OpenAI's format."""
-
-    id: str
-    object: str
-    created: int
-    owned_by: str
-
-
-class ModelsOut(BaseModel):
-    """The models that answer here."""
-
-    object: str
-    data: list[ModelOut]
-
-
-class CompletionOut(BaseModel):
-    """A completion in OpenAI's format."""
-
-    id: str
-    object: str
-    created: int
-    model: str
-    choices: list[dict[str, Any]]
-    usage: dict[str, Any]
-    metadata: dict[str, Any]
-
-
-class OpenAIError(BaseModel):
-    """An error in OpenAI's format."""
-
-    error: dict[str, Any]

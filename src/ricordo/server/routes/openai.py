@@ -1,30 +1,61 @@
-"""Routes in OpenAI's format: chat completions with memory for any OpenAI client.
+"""Routes in OpenAI's format: models, chat completions with memory, and embeddings, for any OpenAI client.
 
-The last user message is the question; `ricordo.server.completions` composes the prompt around it. The configured model
-answers, or else the reader.
+The last user message is the question; `ricordo.server.completions` composes the prompt around it. One of the configured
+models answers, or else the reader.
 """
 
+import base64
 import json
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
-from hashlib import sha256
+import struct
+from collections.abc import AsyncIterator, Mapping
 from time import time
-from typing import Annotated, Any
-from uuid import uuid4
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
-from starlette.concurrency import run_in_threadpool
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from ricordo.chat.response import Done, Event
-from ricordo.server.completions import CompletionRequest, Completions, PreparedCompletion
+from ricordo.chat.response import ChatResponse
+from ricordo.errors import LLMError, ValidationError
+from ricordo.limits import check_text
+from ricordo.recall.embedders import EmbedderError
+from ricordo.server.completions import CompletionRequest, begin, prepare
 from ricordo.server.idempotency import id_for
-from ricordo.server.problems import body_response, openai_error
-from ricordo.server.service import RequestUser, UserDep, count_answer, utf8_header
+from ricordo.server.openai_objects import (
+    COMPLETIONS,
+    CompletionOut,
+    DeletedObject,
+    EmbeddingsOut,
+    ModelOut,
+    ModelsOut,
+    ObjectList,
+    StoredObjects,
+    check_pairs,
+    conversation_id,
+    page_of,
+)
+from ricordo.server.problems import ModelNotFound, body_response, openai_error
+from ricordo.server.service import ANY_MODEL, RequestUser, UserDep, utf8_header
 from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream, StreamEvent
-from ricordo.server.tenant_schemas import CompletionOut, ModelsOut
 
 router = APIRouter(prefix="/v1", tags=["openai"])
+
+MOST_CHOICES = 16
+MOST_INPUTS = 2_048  # texts of one request for embeddings
+SESSION_NAMES = ("session_id", "conversation_id", "chat_id", "thread_id")  # keys of metadata
+_OURS = {"model", "messages", "stream", "stream_options", "user", "metadata", "conversation", "n", "store"}
+
+ListLimit = Annotated[int, Query(ge=0, le=100)]
+ListOrder = Literal["asc", "desc"]
+
+
+def _check_content(content: Any) -> Any:
+    if isinstance(content, list):
+        if not all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in content):
+            raise ValueError("each part must be an object with a type")
+    elif content is not None and not isinstance(content, str):
+        raise ValueError("must be a text or a list of parts")
+    return content
 
 
 class OpenAIMessage(BaseModel):
@@ -32,8 +63,8 @@ class OpenAIMessage(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    role: Annotated[str, Field(min_length=1, max_length=64)]
-    content: Any = None
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Annotated[Any, AfterValidator(_check_content)] = None
 
 
 class CompletionIn(BaseModel):
@@ -41,19 +72,54 @@ class CompletionIn(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    model: str = "ricordo"
+    model: str = ANY_MODEL[0]
     messages: Annotated[list[OpenAIMessage], Field(min_length=1)]
-    stream: bool = False
+    n: Annotated[int | None, Field(ge=1, le=MOST_CHOICES)] = None
+    stream: bool | None = False
     stream_options: dict[str, Any] | None = None
+    temperature: Annotated[float | None, Field(ge=0, le=2)] = None
+    top_p: Annotated[float | None, Field(ge=0, le=1)] = None
+    tools: list[dict[str, Any]] | None = None
+    response_format: dict[str, Any] | None = None
     user: str | None = None
     metadata: dict[str, Any] | None = None
+    conversation: Any = None
+    store: bool | None = None
+
+
+class MetadataIn(BaseModel):
+    """The metadata of an object, which replaces the old."""
+
+    metadata: dict[str, Any] | None = None
+
+
+class EmbeddingsIn(BaseModel):
+    """A request for embeddings in OpenAI's format."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str = ANY_MODEL[0]
+    input: Any
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: int | None = None
+    user: str | None = None
 
 
 @router.get("/models", response_model=ModelsOut)
 def models(user: UserDep) -> dict[str, Any]:
     """The models that answer here."""
-    name = user.chat.answerer.name
-    return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "ricordo"}]}
+    return {"object": "list", "data": [_model(name) for name in user.service.model_names]}
+
+
+@router.get("/models/{model:path}", response_model=ModelOut)
+def model(model: str, user: UserDep) -> dict[str, Any]:
+    """One of the models."""
+    user.service.answerer(user.caller.tenant_id, model)
+    return _model(model)
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "ricordo"}
 
 
 @router.post("/chat/completions", response_model=CompletionOut, responses=SSE_RESPONSES)
@@ -73,24 +139,31 @@ async def complete(
     known = body.metadata or {}
     user = user.override(body.user)
     key = idempotency_key or x_client_request_id or x_request_id
-    completion_request = CompletionRequest(
+    named = utf8_header("X-Ricordo-Session", x_ricordo_session) or _session_in(known)
+    request = CompletionRequest(
         user_id=user.id,
         agent_id=utf8_header("X-Ricordo-Agent", x_ricordo_agent) or str(known.get("agent_id", "default")),
-        session_id=utf8_header("X-Ricordo-Session", x_ricordo_session) or known.get("session_id"),
-        messages=[message.model_dump(exclude_unset=True) for message in body.messages],
+        session_id=named or conversation_id(body.conversation),
+        messages=_messages(body),
         options=_options(body),
         turn_id=id_for(user.owner, "completion", key) if key else None,
+        choices=body.n or 1,
     )
-    completions = Completions(await run_in_threadpool(lambda: user.chat), user.memory)
-    prepared = await run_in_threadpool(completions.prepare, completion_request)
-    user.service.jobs.note(user.owner, prepared.session_id)
-    if prepared.context:
-        user.service.metrics.record_context(prepared.context_ms, prepared.context.receipt.total_tokens)
-    answer = _begin(user, completions, prepared)
-    headers = {"X-Ricordo-Session": _header(prepared.session_id)}
-    head = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time()), "model": prepared.model}
+    pairs = check_pairs(known) if body.store else known
+    completions, prepared = await prepare(user, body.model, request)
+    head = {"id": f"chatcmpl-{prepared.object_id}", "created": int(time()), "model": prepared.model}
+
+    def keep(result: ChatResponse | Exception) -> None:
+        if body.store and isinstance(result, ChatResponse):
+            value = _completion(head, result.as_json()) | {"metadata": pairs}
+            sent = [{"id": f"{value['id']}-{at}", **each} for at, each in enumerate(request.messages)]
+            stored_as = result.metadata.get("message_id")
+            _stored(user).put(value, sent, session_id=prepared.session_id, message_id=stored_as)
+
+    answer = begin(user, completions, prepared, keep)
+    headers = {"X-Ricordo-Session": session_header(prepared.session_id)}
     if body.stream:
-        if (first := await _first(answer)) and first.name == "error":  # before any word: the status can tell it
+        if (first := await first_event(answer)) and first.name == "error":  # before any word: the status can tell it
             return body_response(first.data | {"instance": "/v1/chat/completions"})
         usage = bool((body.stream_options or {}).get("include_usage"))
         return StreamingResponse(_chunks(head, answer, usage), media_type=SSE_MEDIA_TYPE, headers=SSE_HEADERS | headers)
@@ -100,21 +173,98 @@ async def complete(
     return JSONResponse(_completion(head, last.data), headers=headers)
 
 
-def _begin(user: RequestUser, completions: Completions, prepared: PreparedCompletion) -> AnswerStream:
-    """Start the answer, or join the running one of the same request."""
-    digest = sha256(json.dumps([prepared.sent.messages, prepared.options], default=str).encode()).hexdigest()
-    name = f"{prepared.turn_id}/{digest[:16]}"  # a turn with tool calls has several answers
+@router.get("/chat/completions", response_model=ObjectList)
+def list_completions(
+    request: Request,
+    user: UserDep,
+    after: str | None = None,
+    limit: ListLimit = 20,
+    order: ListOrder = "asc",
+    model: str | None = None,
+) -> dict[str, Any]:
+    """The chat completions that were stored with `store`."""
+    asked = {key[9:-1]: value for key, value in request.query_params.items() if key.startswith("metadata[")}
+    kept = _stored(user).listed()
+    found = [each for each in kept if model in (None, each["model"]) and asked.items() <= each["metadata"].items()]
+    if after is not None and not any(each["id"] == after for each in found):  # it may fail to match the filter
+        found = [each for each in kept if each in found or each["id"] == after]
+    return page_of(found, after=after, limit=limit, order=order)
 
-    def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
-        for event in completions.events(prepared, stop):
-            if isinstance(event, Done) and not prepared.context:
-                count_answer(user, event)
-            yield event
 
-    return user.service.answers.begin(user.owner, name, work)
+@router.get("/chat/completions/{completion_id}", response_model=CompletionOut)
+def completion(completion_id: str, user: UserDep) -> dict[str, Any]:
+    """A stored chat completion."""
+    return _stored(user).get(completion_id)[0]
 
 
-async def _first(answer: AnswerStream) -> StreamEvent | None:
+@router.post("/chat/completions/{completion_id}", response_model=CompletionOut)
+def update_completion(completion_id: str, body: MetadataIn, user: UserDep) -> dict[str, Any]:
+    """Change the metadata of a stored chat completion."""
+    stored = _stored(user)
+    value, sent, session_id = stored.get(completion_id)
+    value["metadata"] = check_pairs(body.metadata)
+    stored.put(value, sent, session_id=session_id)
+    return value
+
+
+@router.delete("/chat/completions/{completion_id}", response_model=DeletedObject)
+def delete_completion(completion_id: str, user: UserDep) -> dict[str, Any]:
+    """Delete a stored chat completion; its turn stays."""
+    _stored(user).delete(completion_id)
+    return {"id": completion_id, "object": "chat.completion.deleted", "deleted": True}
+
+
+@router.get("/chat/completions/{completion_id}/messages", response_model=ObjectList)
+def completion_messages(
+    completion_id: str, user: UserDep, after: str | None = None, limit: ListLimit = 20, order: ListOrder = "asc"
+) -> dict[str, Any]:
+    """The messages that a stored chat completion answers."""
+    _, sent, _ = _stored(user).get(completion_id)
+    return page_of(sent, after=after, limit=limit, order=order)
+
+
+@router.post("/embeddings", response_model=EmbeddingsOut)
+def embeddings(body: EmbeddingsIn, user: UserDep) -> dict[str, Any]:
+    """The vectors of texts, by the embedder of this memory."""
+    embedder, settings = user.memory.embedder, user.memory.settings
+    chosen = settings.recall.embedder
+    name = chosen.partition("#")[2] or embedder.name  # an address stays here
+    if body.model not in (*ANY_MODEL, name, chosen):
+        raise ModelNotFound(f"the embedder {body.model!r} is not known here; known is: {name}")
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise ValidationError("input", "must be a text or a list of texts; tokens are not taken")
+    if len(texts) > MOST_INPUTS:
+        raise ValidationError("input", f"has {len(texts)} texts; at most {MOST_INPUTS} are taken")
+    for at, text in enumerate(texts):
+        check_text("input" if isinstance(body.input, str) else f"input.{at}", text, settings.limits)
+    try:
+        vectors = [[float(value) for value in vector] for vector in embedder.embed_passages(texts)]
+    except EmbedderError as error:
+        raise LLMError(f"the embedder did not answer: {error}") from error
+    if body.dimensions is not None and body.dimensions != len(vectors[0]):
+        raise ValidationError("dimensions", f"this embedder has {len(vectors[0])} dimensions, which cannot be changed")
+    counted = sum(map(user.memory.counter.count, texts))
+    written = _base64 if body.encoding_format == "base64" else list
+    data = [{"object": "embedding", "index": at, "embedding": written(each)} for at, each in enumerate(vectors)]
+    usage = {"prompt_tokens": counted, "total_tokens": counted}
+    return {"object": "list", "data": data, "model": name, "usage": usage}
+
+
+def _base64(vector: list[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+def _stored(user: RequestUser) -> StoredObjects:
+    return StoredObjects(user.memory, user.owner, COMPLETIONS)
+
+
+def _session_in(metadata: Mapping[str, Any]) -> Any:
+    """The session that the metadata of a request names."""
+    return next((metadata[name] for name in SESSION_NAMES if metadata.get(name) is not None), None)
+
+
+async def first_event(answer: AnswerStream) -> StreamEvent | None:
     """The first event of an answer, once it is there."""
     async for event in answer.follow():
         return event
@@ -123,27 +273,31 @@ async def _first(answer: AnswerStream) -> StreamEvent | None:
 
 def _completion(head: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:
     known = response["metadata"]
-    message: dict[str, Any] = {"role": "assistant", "content": response["message"] or None}
-    if known["tool_calls"]:
-        message["tool_calls"] = list(known["tool_calls"])
-    choice = {"index": 0, "message": message, "finish_reason": known["finish_reason"], "logprobs": None}
+    answers = [{**known, "message": response["message"]}, *known.get("choices", ())]
     return {
         **head,
         "object": "chat.completion",
-        "choices": [choice],
+        "choices": [_choice(at, each) for at, each in enumerate(answers)],
         "usage": _tokens(known["tokens"]),
         "metadata": {"session_id": response["session_id"]},
     }
 
 
-def _header(text: str) -> str:
+def _choice(index: int, answer: Mapping[str, Any]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": answer["message"] or None}
+    if answer["tool_calls"]:
+        message["tool_calls"] = list(answer["tool_calls"])
+    return {"index": index, "message": message, "finish_reason": answer["finish_reason"], "logprobs": None}
+
+
+def session_header(text: str) -> str:
     """An id as a header value; empty if a header cannot hold it."""
     return text if text.isascii() and text.isprintable() else ""
 
 
 async def _chunks(head: Mapping[str, Any], answer: AnswerStream, usage: bool) -> AsyncIterator[str]:
-    def chunk(delta: Mapping[str, Any] | None, finish: str | None = None, **more: Any) -> str:
-        choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
+    def chunk(delta: Mapping[str, Any] | None, finish: str | None = None, index: int = 0, **more: Any) -> str:
+        choices = [] if delta is None else [{"index": index, "delta": delta, "finish_reason": finish, "logprobs": None}]
         body = {**head, "object": "chat.completion.chunk", "choices": choices}
         return f"data: {json.dumps(body | more, ensure_ascii=False)}\n\n"
 
@@ -153,10 +307,12 @@ async def _chunks(head: Mapping[str, Any], answer: AnswerStream, usage: bool) ->
             yield chunk({"content": event.data["text"]})
         elif event.name == "done":
             known = event.data["metadata"]
-            calls = known.get("tool_calls") or []
-            if calls:
-                yield chunk({"tool_calls": [{"index": at, **call} for at, call in enumerate(calls)]})
-            yield chunk({}, known.get("finish_reason", "stop"))
+            for at, each in enumerate([{**known, "message": ""}, *known.get("choices", ())]):
+                if at:  # the first one was streamed
+                    yield chunk({"role": "assistant", "content": each["message"]}, index=at)
+                if calls := each.get("tool_calls"):
+                    yield chunk({"tool_calls": [{"index": nth, **call} for nth, call in enumerate(calls)]}, index=at)
+                yield chunk({}, each.get("finish_reason", "stop"), at)
             if usage:
                 yield chunk(None, usage=_tokens(known["tokens"]))
         elif event.name == "error":
@@ -164,10 +320,17 @@ async def _chunks(head: Mapping[str, Any], answer: AnswerStream, usage: bool) ->
     yield "data: [DONE]\n\n"
 
 
+def _messages(body: CompletionIn) -> list[dict[str, Any]]:
+    messages = [message.model_dump(exclude_unset=True) for message in body.messages]
+    for at, message in enumerate(messages):
+        if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
+            raise ValidationError(f"messages.{at}.tool_call_id", "a tool message names the call that it answers")
+    return messages
+
+
 def _options(body: CompletionIn) -> dict[str, Any]:
     """The fields that are passed on to the model, such as tools and temperature."""
-    ours = {"model", "messages", "stream", "stream_options", "user", "metadata"}
-    return {key: value for key, value in body.model_dump(exclude_unset=True).items() if key not in ours}
+    return {key: value for key, value in body.model_dump(exclude_unset=True).items() if key not in _OURS}
 
 
 def _tokens(tokens: Mapping[str, int]) -> dict[str, int]:

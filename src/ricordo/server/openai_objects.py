@@ -1,0 +1,201 @@
+"""Objects in OpenAI's format: their schemas, and those that a client can ask for again.
+
+Responses and stored chat completions are items of their user in the store. An object is deleted with its session and
+with its turn, because it repeats what was said there.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from ricordo.engine.core import new_id
+from ricordo.errors import NotFoundError, StoreError, ValidationError
+from ricordo.records.service import StoredItem
+from ricordo.records.turns import Owner, turn_id_of
+from ricordo.stores.items import PART_END
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
+    from ricordo.stores.service_protocols import ItemTransaction
+
+log = logging.getLogger("ricordo.server")
+
+METADATA_PAIRS, METADATA_KEY, METADATA_VALUE = 16, 64, 512  # OpenAI's limits
+COMPLETIONS, RESPONSES = "openai.completions", "openai.responses"  # collections
+_PLACE = f"objects{PART_END}"
+_LISTED = 10_000  # objects that a list looks at
+
+Json = Mapping[str, Any]
+
+
+class ModelOut(BaseModel):
+    """A model in OpenAI's format."""
+
+    id: str
+    object: str
+    created: int
+    owned_by: str
+
+
+class ModelsOut(BaseModel):
+    """The models that answer here."""
+
+    object: str
+    data: list[ModelOut]
+
+
+class CompletionOut(BaseModel):
+    """A completion in OpenAI's format."""
+
+    id: str
+    object: str
+    created: int
+    model: str
+    choices: list[dict[str, Any]]
+    usage: dict[str, Any]
+    metadata: dict[str, Any]
+
+
+class ObjectList(BaseModel):
+    """A page of a list in OpenAI's format."""
+
+    object: str
+    data: list[dict[str, Any]]
+    first_id: str
+    last_id: str
+    has_more: bool
+
+
+class DeletedObject(BaseModel):
+    """What was deleted."""
+
+    id: str
+    object: str
+    deleted: bool
+
+
+class EmbeddingsOut(BaseModel):
+    """Vectors in OpenAI's format."""
+
+    object: str
+    data: list[dict[str, Any]]
+    model: str
+    usage: dict[str, Any]
+
+
+class OpenAIError(BaseModel):
+    """An error in OpenAI's format."""
+
+    error: dict[str, Any]
+
+
+class StoredObjects:
+    """The objects of one user in one collection, each with what its client sent. Found by id, listed by age."""
+
+    def __init__(self, memory: "Memory", owner: Owner, collection: str) -> None:
+        self._memory = memory
+        self._owner = owner
+        self._collection = collection
+
+    def put(self, value: Json, sent: Sequence[Json] = (), *, session_id: str, message_id: str | None = None) -> bool:
+        """Keep an object, over an older one of its id; False if the database cannot: the answer is given all the same.
+
+        `message_id` names the stored answer, if there is one.
+        """
+        body = json.dumps({"object": value, "sent": list(sent)}, ensure_ascii=False).encode("utf-8", "replace")
+        turn_id = turn_id_of(message_id) if message_id else None
+
+        def work(items: "ItemTransaction") -> None:
+            known = items.find(_PLACE, tag=value["id"], limit=1)
+            key = known[0].key if known else new_id(self._memory.clock.now())
+            created_at = known[0].created_at if known else None
+            items.put(
+                StoredItem(
+                    _PLACE, key, body, value["id"], created_at=created_at, session_id=session_id, turn_id=turn_id
+                )
+            )
+
+        try:
+            self._memory.store.items.write(self._owner, self._collection, self._memory.clock.now(), work)
+        except (StoreError, NotFoundError) as error:  # away, or the session was deleted meanwhile
+            about = {"operation": "keep", "tenant_id": self._owner.tenant_id, "user_id": self._owner.user_id}
+            log.warning("an object could not be kept: %s", type(error).__name__, extra=about)
+            return False
+        return True
+
+    def get(self, object_id: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
+        """The object, what was sent for it, and its session; NotFoundError if there is none of this id."""
+        found = self._find(object_id)
+        kept = json.loads(found.body)
+        return kept["object"], kept["sent"], found.session_id or ""
+
+    def delete(self, object_id: str) -> None:
+        """Delete an object; the turn that it came from stays."""
+        key = self._find(object_id).key
+        self._memory.store.items.write(
+            self._owner, self._collection, self._memory.clock.now(), lambda items: items.remove(_PLACE, key)
+        )
+
+    def listed(self) -> list[dict[str, Any]]:
+        """The newest objects, oldest first."""
+        found = self._memory.store.items.read(
+            self._owner,
+            self._collection,
+            self._memory.clock.now(),
+            lambda items: items.find(_PLACE, newest_first=True, limit=_LISTED),
+        )
+        return [json.loads(item.body)["object"] for item in reversed(found)]
+
+    def _find(self, object_id: str) -> StoredItem:
+        if not object_id.isprintable():
+            raise NotFoundError("there is no object of this id for this user")
+        found = self._memory.store.items.read(
+            self._owner,
+            self._collection,
+            self._memory.clock.now(),
+            lambda items: items.find(_PLACE, tag=object_id, limit=1),
+        )
+        if not found:
+            raise NotFoundError(f"there is nothing of the id {object_id!r} for this user")
+        return found[0]
+
+
+def page_of(values: Sequence[Json], *, after: str | None, limit: int, order: str) -> dict[str, Any]:
+    """A page of a list that is given oldest first; an unknown `after` is refused."""
+    ordered = list(values) if order == "asc" else list(reversed(values))
+    if after is not None:
+        at = next((at for at, each in enumerate(ordered) if each["id"] == after), None)
+        if at is None:
+            raise ValidationError("after", f"nothing here has the id {after!r}")
+        ordered = ordered[at + 1 :]
+    return as_list(ordered[:limit], has_more=len(ordered) > limit)
+
+
+def as_list(values: Sequence[Json], *, has_more: bool) -> dict[str, Any]:
+    """Values as a list in OpenAI's format."""
+    first, last = (values[0]["id"], values[-1]["id"]) if values else ("", "")
+    return {"object": "list", "data": list(values), "first_id": first, "last_id": last, "has_more": has_more}
+
+
+def check_pairs(given: Json | None) -> dict[str, str]:
+    """Metadata as OpenAI allows it: a few short texts under short names."""
+    pairs = dict(given or {})
+    if len(pairs) > METADATA_PAIRS:
+        raise ValidationError("metadata", f"has {len(pairs)} pairs; at most {METADATA_PAIRS} are kept")
+    for key, value in pairs.items():
+        if len(key) > METADATA_KEY or "\x00" in key:
+            raise ValidationError("metadata", f"a name has at most {METADATA_KEY} characters")
+        if not isinstance(value, str) or len(value) > METADATA_VALUE or "\x00" in value:
+            raise ValidationError(f"metadata.{key}", f"must be a text of at most {METADATA_VALUE} characters")
+    return pairs
+
+
+def conversation_id(given: object) -> str | None:
+    """The conversation that a request names, by id or as an object with an id."""
+    named = given.get("id") if isinstance(given, Mapping) else given
+    if named is not None and not (isinstance(named, str) and named):
+        raise ValidationError("conversation", "must be an id, or an object with an id")
+    return named
