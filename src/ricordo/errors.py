@@ -58,7 +58,7 @@ class ReceiptError(RicordoError):
     """The context named by a receipt can no longer be rebuilt exactly."""
 
 
-FailureCause = Literal["refused", "rate_limited", "failed", "timeout", "unreachable", "cut", "empty"]
+FailureCause = Literal["refused", "rate_limited", "failed", "timeout", "unreachable", "cut", "empty", "stopped"]
 
 
 class LLMError(RicordoError):

@@ -150,6 +150,37 @@ def test_a_stopped_answer_keeps_what_was_said() -> None:
         assert client.post("/chat/t1/stop?user_id=anna").json() == {"stopped": False}
 
 
+def test_an_answer_is_stopped_before_its_first_word() -> None:
+    """A silent model does not delay the stop: the turn stays open and says why, what comes late is dropped, and the
+    same turn can be asked again."""
+    silent, late = threading.Event(), threading.Event()
+
+    class Silent(ScriptedLLM):
+        def stream(self, messages, **more_options):  # type: ignore[no-untyped-def]
+            if not silent.is_set():
+                silent.set()
+                assert late.wait(20)
+                yield "too late"
+            return (yield from super().stream(messages, **more_options))
+
+    with serving(llm=Silent("Carrots.", "Carrots.")) as client, ThreadPoolExecutor(1) as pool:
+        streaming = pool.submit(client.post, "/chat", json=QUERY | {"turn_id": "t1", "stream": True})
+        assert silent.wait(20)
+        assert client.post("/chat/t1/stop?user_id=anna").json() == {"stopped": True}
+        told = events(streaming.result(20).text)
+        assert told[-1].name == "error"
+        assert told[-1].data["cause"] == "stopped"
+        path = f"/sessions/{told[0].data['session_id']}/messages?user_id=anna"
+        (turn,) = client.get(path).json()["items"]
+        assert (turn["response"], turn["failure"]["cause"]) == (None, "stopped")
+        assert "stopped" in turn["failure"]["message"]
+        late.set()
+        again = client.post("/chat", json=QUERY | {"turn_id": "t1"}).json()
+        assert again["message"] == "Carrots."
+        (turn,) = client.get(path).json()["items"]
+        assert (turn["response"], turn["failure"]) == ("Carrots.", None)
+
+
 def test_a_turn_sent_twice_is_answered_once() -> None:
     """The same turn id gives the same answer, while it is at hand and after, and one turn is stored."""
     model = ScriptedLLM("first", "second")

@@ -342,6 +342,8 @@ class Chat:
             yield Delta(piece)
             if state.request.stop():
                 pieces.close()
+                if not "".join(said).strip():
+                    raise LLMError("the answer was stopped before its first word", cause="stopped")
                 state.notes.append(STOPPED)
                 return Answered("".join(said), (), (), 0.0, self.answerer.name)
 
@@ -366,6 +368,8 @@ class Chat:
                 kept["references"] = points
             if STOPPED in state.notes:
                 kept["stopped"] = True
+            if context.crisis:
+                kept["helplines"] = list(helplines(context.crisis))
             if context.clarification:
                 kept["clarification"] = [option.name for option in context.clarification.options]
             try:

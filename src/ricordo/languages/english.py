@@ -1122,6 +1122,7 @@ READER = ReaderPhrases(
         "unreachable": "The model cannot be reached. Your question is kept: try again later.",
         "cut": "The model broke off in the middle of its answer. Your question is kept: try again.",
         "empty": "The model said nothing. Your question is kept: try again.",
+        "stopped": "You stopped the answer before its first word. Your question is kept.",
     },
     notes={
         "question_not_kept": "the database is away: this turn could not be kept",

@@ -1238,6 +1238,7 @@ READER = ReaderPhrases(
         "unreachable": "Il modello non è raggiungibile. La domanda è conservata: riprova più tardi.",
         "cut": "Il modello si è interrotto a metà della risposta. La domanda è conservata: riprova.",
         "empty": "Il modello non ha detto nulla. La domanda è conservata: riprova.",
+        "stopped": "Hai fermato la risposta prima della prima parola. La domanda è conservata.",
     },
     notes={
         "question_not_kept": "il database non risponde: questo turno non è stato conservato",

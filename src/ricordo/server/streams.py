@@ -106,6 +106,11 @@ class AnswerStream:
         self._wake()
 
     @property
+    def has_text(self) -> bool:
+        """Whether a piece of text has come."""
+        return any(isinstance(each, str) and each.strip() for each in self.events)
+
+    @property
     def succeeded(self) -> bool:
         """Whether it ended with `done`."""
         return self.finished and bool(self.events) and self._event(len(self.events)).name == "done"
@@ -211,6 +216,16 @@ class AnswerRegistry:
         answer.stopping = True
         return True
 
+    def abandon(self, answer: AnswerStream, error: Exception) -> None:
+        """End an answer that has no text yet: its readers get the error now, and what comes later is dropped."""
+        key = answer.owner, answer.turn_id
+        with self._lock:
+            if self._running.get(key) is answer and not answer.has_text:
+                del self._running[key]
+                answer.add("error", self._error_body(error))
+                answer.finish()
+                self._keep(key, answer)
+
     def running_in(self, owner: Owner, session_id: str) -> AnswerStream | None:
         """The latest running answer of a session."""
         with self._lock:
@@ -232,6 +247,8 @@ class AnswerRegistry:
     def _run(self, answer: AnswerStream, work: Work) -> None:
         try:
             for event in work(lambda: answer.stopping):
+                if answer.finished:  # it was abandoned
+                    break
                 if isinstance(event, Delta):
                     answer.add_text(event.text)
                     continue
@@ -239,7 +256,8 @@ class AnswerRegistry:
                 if isinstance(event, Done):
                     break
         except Exception as error:
-            answer.add("error", self._error_body(error))
+            if not answer.finished:
+                answer.add("error", self._error_body(error))
             if not isinstance(error, RicordoError):
                 about = {"operation": "chat", "tenant_id": answer.owner.tenant_id, "user_id": answer.owner.user_id}
                 log.error("an answer failed", extra={**about, "turn_id": answer.turn_id, **failure_fields(error)})
@@ -251,11 +269,14 @@ class AnswerRegistry:
         with self._lock:
             self.running -= 1
             answer.finish()
-            if self._running.get(key) is answer:  # it was not dropped by `forget`
+            if self._running.get(key) is answer:  # it was not dropped by `forget` or `abandon`
                 del self._running[key]
-                self._drop(key)  # an earlier attempt
-                self._finished[key] = answer
-                self.size += answer.size
+                self._keep(key, answer)
+
+    def _keep(self, key: tuple[Owner, str], answer: AnswerStream) -> None:
+        self._drop(key)  # an earlier attempt
+        self._finished[key] = answer
+        self.size += answer.size
 
     def _known(self, owner: Owner, turn_id: str) -> AnswerStream | None:
         return self._running.get((owner, turn_id)) or self._finished.get((owner, turn_id))

@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.response import ChatRequest, stored_response
 from ricordo.engine.core import new_id
-from ricordo.errors import NotFoundError, StoreError, ValidationError
+from ricordo.errors import LLMError, NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_project, check_text
 from ricordo.prompt.compose import as_chunks
 from ricordo.server.chat_schemas import ChatIn, ChatOut, Stopped
@@ -89,8 +89,29 @@ async def resume(
 
 @router.post("/chat/{turn_id}/stop", response_model=Stopped)
 async def stop(turn_id: str, user: UserDep) -> dict[str, bool]:
-    """Stop a running answer; its text so far is stored. False if none is running."""
-    return {"stopped": user.service.answers.stop(user.owner, turn_id)}
+    """Stop a running answer; its text so far is stored. False if none is running.
+
+    An answer that has no text yet ends at once, whether or not the model has noticed: its turn stays open, with the
+    failure `stopped`, and can be asked again.
+    """
+    answers = user.service.answers
+    stopped, answer = answers.stop(user.owner, turn_id), answers.find(user.owner, turn_id)
+    if stopped and answer is not None and not answer.has_text:
+        error = LLMError("the answer was stopped before its first word", cause="stopped")
+        await run_in_threadpool(_mark_stopped, user, turn_id, error)
+        answers.abandon(answer, error)
+    return {"stopped": stopped}
+
+
+def _mark_stopped(user: RequestUser, turn_id: str, error: LLMError) -> None:
+    """Keep with the open turn that it was stopped; an answer that is stored later removes this again."""
+    try:
+        turn = user.memory.store.turns.get(user.owner, turn_id)
+    except StoreError:
+        return
+    if turn is not None and turn.is_open:
+        language = user.chat.language(turn.query, user.session(turn.session_id))
+        user.chat.mark_failed(user.id, turn_id, error, language)
 
 
 def _chat_request(body: ChatIn, user: RequestUser, key: str) -> ChatRequest:
