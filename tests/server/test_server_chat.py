@@ -181,6 +181,15 @@ def test_an_answer_is_stopped_before_its_first_word() -> None:
         assert (turn["response"], turn["failure"]) == ("Carrots.", None)
 
 
+def test_a_question_asked_again_names_its_turn(client: TestClient) -> None:
+    """`again_of` is kept with the new turn, so that a page can show both as versions of one answer."""
+    first = ask(client)
+    body = QUERY | {"session_id": first["session_id"], "again_of": first["metadata"]["turn_id"]}
+    assert client.post("/chat", json=body).status_code == 200
+    turns = client.get(f"/sessions/{first['session_id']}/messages?user_id=anna").json()["items"]
+    assert [turn["metadata"].get("again_of") for turn in turns] == [None, turns[0]["id"]]
+
+
 def test_a_turn_sent_twice_is_answered_once() -> None:
     """The same turn id gives the same answer, while it is at hand and after, and one turn is stored."""
     model = ScriptedLLM("first", "second")

@@ -102,6 +102,7 @@ def _body(path: str, ids: dict[str, str]) -> Any:
         "/sessions/{session_id}/messages": {"query": said, "response": "x", "turn_id": ids["turn_id"]},
         "/sessions/{session_id}": {"title": "taken"},
         "/sessions/{session_id}/topics/{topic_id}/merge": {"into": ids["topic_id"]},
+        "/sessions/{session_id}/messages/{turn_number}/feedback": {"helpful": False},
         "/sessions/{session_id}/topics/{topic_id}/feedback": {"helpful": False},
         "/sessions/{session_id}/topics/{topic_id}": {"importance": 0.0},
         "/flags/{flag_id}": {"state": "released"},

@@ -276,6 +276,46 @@ def test_a_turn_says_how_important_its_topic_is(client: TestClient) -> None:
     a_problem(client.post(path, json={**turn, "importance": 2}, headers=ANNA), 422)
 
 
+def test_an_untitled_session_tells_its_first_question(client: TestClient) -> None:
+    """A list and a single read give the beginning of the first question where there is no title, and only there."""
+    session = make(client)
+    path = f"/sessions/{session['id']}"
+    assert client.get(f"{path}?user_id=anna").json()["opening"] is None
+    for query in ("Quando\n  parte il treno? " + "x" * 200, "E dopo?"):
+        client.post(f"{path}/messages?user_id=anna", json={"query": query, "response": "Alle otto."})
+    (listed,) = [each for each in client.get("/sessions?user_id=anna").json()["items"] if each["id"] == session["id"]]
+    assert listed["opening"].startswith("Quando parte il treno? xxx")
+    assert len(listed["opening"]) == 80
+    assert client.patch(f"{path}?user_id=anna", json={"title": "Treni"}).json()["opening"] is None
+
+
+def test_feedback_on_an_answer_weighs_its_topic(client: TestClient) -> None:
+    """A thumb is told with its turn, moves the importance of the turn's topic once, and survives other changes."""
+    session = make(client)
+    path = f"/sessions/{session['id']}"
+    body = {"query": "Come si coltivano le carote?", "response": "Le carote vogliono terra sciolta.", "importance": 0.5}
+    client.post(f"{path}/messages?user_id=anna", json=body)
+    assert service_of(client).memory("default").settle(20)
+
+    def importance() -> float:
+        return float(client.get(f"{path}/topics?user_id=anna").json()["items"][0]["importance"])
+
+    before = importance()
+    for _ in range(2):
+        turn = client.post(f"{path}/messages/1/feedback?user_id=anna", json={"helpful": True}).json()
+        assert turn["helpful"] is True
+    better = importance()
+    assert before < better <= before + 0.2
+    session = client.patch(f"{path}?user_id=anna", json={"metadata": {"a": 1}, "archived": False}).json()
+    assert session["metadata"] == {"a": 1}
+    (turn,) = client.get(f"{path}/messages?user_id=anna").json()["items"]
+    assert turn["helpful"] is True
+    client.post(f"{path}/messages/1/feedback?user_id=anna", json={"helpful": False})
+    assert importance() < better
+    a_problem(client.post(f"{path}/messages/2/feedback?user_id=anna", json={"helpful": True}), 404)
+    a_problem(client.post(f"{path}/messages/1/feedback?user_id=bruno", json={"helpful": True}), 404)
+
+
 def test_a_session_ends_with_what_was_learned(client: TestClient) -> None:
     """Ending gives a summary with its turns and the facts; again, the same."""
     session = ask(client, f"My name is Anna and I live in Pisa. What is a {SPOKEN}?")["session_id"]

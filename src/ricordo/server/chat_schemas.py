@@ -45,6 +45,7 @@ class ChatIn(BaseModel):
     stream: bool = False
     understood_as: str = ""
     project: Annotated[Project | None, Field(description="The project of a new session; its answers stay in it")] = None
+    again_of: Annotated[Id | None, Field(description="The turn that this question asks again or replaces")] = None
 
 
 class SessionIn(BaseModel):
@@ -122,7 +123,7 @@ class MergeIn(BaseModel):
 
 
 class FeedbackIn(BaseModel):
-    """Whether a topic was helpful."""
+    """Whether a topic, or an answer, was helpful."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -153,12 +154,16 @@ class ChatOut(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """A session. Messages, tokens and condensations are counted for one session, and null in a list."""
+    """A session. Messages, tokens and condensations are counted for one session, and null in a list.
+
+    `opening` is the beginning of its first question, where it has no title.
+    """
 
     id: str
     user_id: str
     agent_id: str
     title: str | None
+    opening: str | None = None
     created_at: datetime
     last_active_at: datetime
     ended_at: datetime | None
@@ -198,7 +203,10 @@ class FailureOut(BaseModel):
 
 
 class TurnOut(BaseModel):
-    """A question and its answer; an open turn whose model failed has a `failure` and can be asked again."""
+    """A question and its answer; an open turn whose model failed has a `failure` and can be asked again.
+
+    `helpful` is the feedback on its answer, null if none was given.
+    """
 
     id: str
     session_id: str
@@ -214,6 +222,7 @@ class TurnOut(BaseModel):
     archived: bool
     open: bool
     failure: FailureOut | None
+    helpful: bool | None = None
     damage: str
     messages: list[MessageOut]
 

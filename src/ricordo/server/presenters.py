@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from ricordo.errors import ValidationError
@@ -21,18 +22,22 @@ from ricordo.stores.protocols import Store
 from ricordo.topics.decay import Fading
 
 ARCHIVED = "archived"  # the key in a session's metadata that hides it from the list
+FEEDBACK = "feedback"  # the key in a session's metadata with what users said about its answers, by turn id
+OPENING_LENGTH = 80
 CURVE_POINTS = 30
 SNIPPET_LENGTH = 240
 _WORD = re.compile(r"\w+", re.UNICODE)
 
 
-def session_out(session: SessionInfo) -> dict[str, Any]:
-    """A session."""
+def session_out(session: SessionInfo, opening: str | None = None) -> dict[str, Any]:
+    """A session; `opening` is the beginning of its first question, where it has no title."""
+    hidden = (ARCHIVED, FEEDBACK)
     return {
         "id": session.id,
         "user_id": session.owner.user_id,
         "agent_id": session.agent_id,
         "title": session.title,
+        "opening": opening,
         "created_at": session.created_at,
         "last_active_at": session.last_active_at,
         "ended_at": session.ended_at,
@@ -43,7 +48,7 @@ def session_out(session: SessionInfo) -> dict[str, Any]:
         "document_ids": list(session.document_ids),
         "project": session.project or None,
         "tags": list(session.tags),
-        "metadata": {key: value for key, value in session.metadata.items() if key != ARCHIVED},
+        "metadata": {key: value for key, value in session.metadata.items() if key not in hidden},
         "archived": bool(session.metadata.get(ARCHIVED)),
     }
 
@@ -64,8 +69,16 @@ def message_out(message: Message) -> dict[str, Any]:
     }
 
 
-def turn_out(turn: Turn) -> dict[str, Any]:
-    """A turn with its messages."""
+def opening_of(store: Store, session: SessionInfo) -> str | None:
+    """The beginning of a session's first question; None if it has a title or no turn."""
+    if session.title:
+        return None
+    first = next(iter(store.turns.page(session.owner, session.id, last=1, before=2)), None)
+    return " ".join(first.query.split())[:OPENING_LENGTH] or None if first else None
+
+
+def turn_out(turn: Turn, feedback: Mapping[str, bool] = MappingProxyType({})) -> dict[str, Any]:
+    """A turn with its messages; `feedback` says by turn id which answers were helpful."""
     question, answer = turn.question, turn.answer
     return {
         "id": turn.id,
@@ -82,6 +95,7 @@ def turn_out(turn: Turn) -> dict[str, Any]:
         "archived": turn.archived,
         "open": turn.is_open,
         "failure": turn.failure,
+        "helpful": feedback.get(turn.id),
         "damage": turn.damage,
         "messages": [message_out(message) for message in turn.messages],
     }

@@ -136,7 +136,7 @@ def _chat_request(body: ChatIn, user: RequestUser, key: str) -> ChatRequest:
         document_ids=body.document_ids,
         understood_as=body.understood_as,
         project=body.project and check_project(body.project),
-        metadata={"role": body.role} if body.role else {},
+        metadata=({"role": body.role} if body.role else {}) | ({"again_of": body.again_of} if body.again_of else {}),
     )
 
 

@@ -1,5 +1,6 @@
 """Routes of sessions, their turns, contexts and receipts, and their topics."""
 
+from contextlib import suppress
 from enum import Enum
 from typing import Annotated, Any, Literal
 
@@ -7,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from ricordo.chat.response import ChatRequest
-from ricordo.errors import ValidationError
+from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import LARGEST
 from ricordo.records.derived import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo
@@ -16,11 +17,13 @@ from ricordo.server import tenant_schemas as tenant
 from ricordo.server.idempotency import id_for
 from ricordo.server.presenters import (
     ARCHIVED,
+    FEEDBACK,
     clarification_out,
     decode_cursor,
     encode_cursor,
     fact_out,
     message_out,
+    opening_of,
     reference_out,
     session_out,
     summary_out,
@@ -37,6 +40,7 @@ SESSIONS: list[str | Enum] = ["sessions"]
 TOPICS: list[str | Enum] = ["topics"]
 
 Key = Annotated[str, Header(alias="Idempotency-Key", include_in_schema=False)]
+MOST_FEEDBACK = 500  # answers of one session whose feedback is remembered
 PAGES = 20  # pages that a filter may read in one request
 _EXPORTED: Any = {
     200: {
@@ -80,7 +84,8 @@ def listing(
             break
     more = len(found) == limit or (before is not None and len(page) == limit)
     cursor = encode_cursor(before.id, before.last_active_at) if more and before else None
-    return {"items": [session_out(each) for each in found], "next_cursor": cursor}
+    store = user.memory.store
+    return {"items": [session_out(each, opening_of(store, each)) for each in found], "next_cursor": cursor}
 
 
 def _cursor_session(cursor: str, owner: Owner) -> SessionInfo:
@@ -97,7 +102,8 @@ def _matches(session: SessionInfo, archived: bool | None, tag: str | None) -> bo
 @router.get("/{session_id}", response_model=chat.SessionOut, tags=SESSIONS)
 def read(session_id: str, user: UserDep) -> dict[str, Any]:
     """One session, with the number of its messages, tokens and condensations."""
-    return session_out(user.session(session_id).info())
+    info = user.session(session_id).info()
+    return session_out(info, opening_of(user.memory.store, info))
 
 
 @router.patch("/{session_id}", response_model=chat.SessionOut, tags=SESSIONS)
@@ -107,8 +113,9 @@ def change(session_id: str, body: chat.SessionPatch, user: UserDep) -> dict[str,
     metadata = None
     if body.metadata is not None or body.archived is not None:
         hidden = bool(info.metadata.get(ARCHIVED)) if body.archived is None else body.archived
-        own = {key: value for key, value in info.metadata.items() if key != ARCHIVED}
-        metadata = (own if body.metadata is None else body.metadata) | ({ARCHIVED: True} if hidden else {})
+        kept = {key: value for key, value in info.metadata.items() if key == FEEDBACK}
+        own = {key: value for key, value in info.metadata.items() if key not in (ARCHIVED, FEEDBACK)}
+        metadata = (own if body.metadata is None else body.metadata) | kept | ({ARCHIVED: True} if hidden else {})
     changed = user.session(session_id).update(
         title=body.title,
         tags=body.tags,
@@ -116,7 +123,7 @@ def change(session_id: str, body: chat.SessionPatch, user: UserDep) -> dict[str,
         document_ids=body.document_ids,
         project=body.project,
     )
-    return session_out(changed)
+    return session_out(changed, opening_of(user.memory.store, changed))
 
 
 @router.delete("/{session_id}", response_model=chat.Deleted, tags=SESSIONS)
@@ -194,10 +201,29 @@ def turns(
     page = store.turns.page(owner, info.id, last=limit, before=before, after=after)
     more = bool(page) and page[0].turn_number > 1 and after is None
     return {
-        "items": [turn_out(turn) for turn in page],
+        "items": [turn_out(turn, info.metadata.get(FEEDBACK) or {}) for turn in page],
         "next_before": page[0].turn_number if more else None,
         "total": info.turn_count,
     }
+
+
+@router.post("/{session_id}/messages/{turn_number}/feedback", response_model=chat.TurnOut, tags=SESSIONS)
+def rate(
+    session_id: str, turn_number: Annotated[int, Path(ge=1, le=LARGEST)], body: chat.FeedbackIn, user: UserDep
+) -> dict[str, Any]:
+    """Say whether an answer was helpful. The importance of its topic follows; the same again changes nothing."""
+    info = user.session_info(session_id)
+    turn = next(iter(user.memory.store.turns.page(user.owner, info.id, last=1, before=turn_number + 1)), None)
+    if turn is None or turn.turn_number != turn_number:
+        raise NotFoundError("there is no such turn in this session")
+    given: dict[str, bool] = dict(info.metadata.get(FEEDBACK) or {})
+    if given.pop(turn.id, None) is not body.helpful:
+        session = user.session(session_id)
+        with suppress(NotFoundError):  # its topic was merged into another, or is not known yet
+            session.topic(turn.topic_id or "").feedback(1.0 if body.helpful else -1.0)
+        newest = list(given.items())[-MOST_FEEDBACK + 1 :]
+        session.update(metadata=dict(info.metadata) | {FEEDBACK: dict([*newest, (turn.id, body.helpful)])})
+    return turn_out(turn, {turn.id: body.helpful})
 
 
 @router.get("/{session_id}/export", response_class=JSONResponse, responses=_EXPORTED, tags=SESSIONS)
