@@ -22,6 +22,7 @@ from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import StoreProxy
 
 HOLD = "\0"  # a piece that waits until the test lets it go
+SILENT = "\1"  # the same, without a sign of life meanwhile, as a model that thinks
 TENANT = "default"
 PATIENCE = 30_000.0  # milliseconds: on a busy machine a page takes its time
 BURNS = """# Ustioni
@@ -71,13 +72,15 @@ class Told:
         for piece in pieces:
             if isinstance(piece, Exception):
                 raise piece
-            if piece == HOLD:
+            if piece == SILENT:
+                self._go[task.question].wait(PATIENCE / 1000)
+            elif piece == HOLD:
                 # A stopped answer is only stopped between two pieces, so a waiting one gives empty ones.
                 while not self._go[task.question].wait(0.02):
                     yield ""
             else:
                 yield piece
-        text = "".join(piece for piece in pieces if isinstance(piece, str) and piece != HOLD)
+        text = "".join(piece for piece in pieces if isinstance(piece, str) and piece not in (HOLD, SILENT))
         cited = tuple(chunk.id for chunk in task.chunks if f"[{chunk.id}]" in text)
         return Answered(text, cited, (), 0.9, self.name)
 

@@ -57,22 +57,44 @@ def test_the_chat_goes_on_while_the_database_is_away(browser: Browser, tmp_path:
 
 
 def test_a_server_that_is_away_is_waited_for(visitor: Visitor) -> None:
-    """A question that did not reach the server stays on the page with the way to send it again."""
+    """A question that did not reach the server waits on the page, is sent by itself once the server is back, and is
+    asked once; a search meanwhile says that it could not search, and is done later."""
+    visitor.at.session(visitor.user, f"old-{visitor.user}", [("Dove vive il panda?", "In Cina.")], title="Animali")
     visitor.at.told.tell("Ci sei?", "Ci sono.")
     page = visitor.open()
-    expect(page.locator("nav")).to_contain_text("Ancora nessuna conversazione.")
+    expect(page.locator("li.session")).to_have_count(1)
     visitor.context.set_offline(True)
     ask(page, "Ci sei?")
     expect(page.locator(".banner")).to_contain_text("Il server non risponde")
     expect(page.locator(".bubble")).to_have_text("Ci sei?")
-    expect(answers(page).get_by_role("alert")).to_be_visible()
+    expect(page.locator(".pending")).to_contain_text("verrà inviata da sola")
+    page.get_by_role("searchbox").fill("panda")
+    expect(page.locator(".search").get_by_role("alert")).to_contain_text("La ricerca non è riuscita")
+    expect(page.locator(".search")).not_to_contain_text("Nessun")
     visitor.context.set_offline(False)
     expect(page.locator(".banner")).to_have_count(0)
-    page.get_by_role("button", name="Chiedi di nuovo", exact=True).click()
+    expect(page.locator(".hits li").first).to_be_visible()
     answered(page, 1)
+    expect(page.locator(".pending")).to_have_count(0)
     expect(answers(page)).to_contain_text("Ci sono.")
     page.reload()
     expect(page.locator(".bubble")).to_have_text("Ci sei?")
+
+
+def test_a_question_that_waits_can_be_taken_back(visitor: Visitor) -> None:
+    """Stop takes a waiting question back: it is not sent later, and can be sent by hand."""
+    visitor.at.told.tell("Per dopo", "Eccomi.")
+    page = visitor.open()
+    expect(page.locator("nav")).to_contain_text("Ancora nessuna conversazione.")
+    visitor.context.set_offline(True)
+    ask(page, "Per dopo")
+    page.locator(".pending").get_by_role("button", name="Annulla").click()
+    expect(page.locator(".failure")).to_contain_text("non è stata inviata")
+    visitor.context.set_offline(False)
+    expect(page.locator(".banner")).to_have_count(0)
+    expect(page.locator(".failure")).to_be_visible()
+    page.get_by_role("button", name="Riprova").click()
+    expect(answers(page)).to_contain_text("Eccomi.")
 
 
 def test_a_lost_connection_takes_up_the_stream(visitor: Visitor) -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from page_samples import Visitor, answered, answers, ask, site
+from page_samples import HOLD, Visitor, answered, answers, ask, site
 from playwright.sync_api import Browser, expect
 
 from ricordo.records.service import ApiKey
@@ -147,12 +147,15 @@ def test_the_keyboard_is_enough(visitor: Visitor) -> None:
 
 
 def test_a_screen_reader_hears_what_happens(visitor: Visitor) -> None:
-    """The conversation is a feed of numbered turns, and a live region tells when an answer is whole."""
+    """The conversation is a feed of numbered turns; a live region tells an answer paragraph by paragraph, and its end."""
+    visitor.at.told.tell("Mi senti?", "Ti **sento**", " bene.\n\nUn altro", HOLD, " capoverso.")
     page = visitor.open()
     ask(page, "Mi senti?")
-    answered(page, 1)
+    heard = page.get_by_role("log").locator("p")
+    expect(heard).to_have_text(["Sta rispondendo", "Ti sento bene."])
+    visitor.at.told.let_go("Mi senti?")
+    expect(heard).to_have_text(["Sta rispondendo", "Ti sento bene.", "Un altro capoverso.", re.compile("completa")])
     expect(page.get_by_role("feed", name="Conversazione").get_by_role("article", name="Turno 1")).to_be_visible()
-    expect(page.get_by_role("status").filter(has_text="Risposta completa")).to_have_count(1)
 
 
 def test_a_server_with_a_door_asks_for_the_key(browser: Browser) -> None:

@@ -20,9 +20,13 @@ class Service {
   degraded = $state(false);
   reachable = $state(true);
   locked = $state(false);
-  notes = $state<string[]>([]);
   #back: (() => void)[] = [];
   #asking: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    addEventListener("online", () => this.reachable || this.#ask());
+    addEventListener("offline", () => this.lost());
+  }
 
   /** Called once the service is whole again after it was degraded or away. */
   onBack(listener: () => void): void {
@@ -41,7 +45,6 @@ class Service {
     const was = !this.reachable || this.degraded;
     this.reachable = reachable;
     this.degraded = degraded;
-    if (!degraded) this.notes = [];
     if (!reachable || degraded) this.#look();
     else if (was) for (const listener of this.#back) listener();
   }
@@ -49,12 +52,14 @@ class Service {
   /** Look again every few seconds for as long as something is missing. */
   #look(): void {
     clearTimeout(this.#asking);
-    this.#asking = setTimeout(() => {
-      fetch("/health", { cache: "no-store" }).then(
-        (response) => (response.ok ? this.saw(response) : this.lost()),
-        () => this.lost(),
-      );
-    }, 2000);
+    this.#asking = setTimeout(() => this.#ask(), 2000);
+  }
+
+  #ask(): void {
+    fetch("/health", { cache: "no-store" }).then(
+      (response) => (response.ok ? this.saw(response) : this.lost()),
+      () => this.lost(),
+    );
   }
 }
 

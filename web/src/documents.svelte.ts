@@ -1,7 +1,8 @@
 // The documents that answers are drawn from, and files on their way to become some.
 
 import { call, get, send, upload } from "./api.svelte";
-import { notices, reason } from "./notices.svelte";
+import { notices } from "./notices.svelte";
+import { reason } from "./problems";
 import { route } from "./route.svelte";
 import { sessions } from "./sessions.svelte";
 import { hear, tell } from "./tabs";
@@ -10,11 +11,36 @@ import { t } from "./words.svelte";
 
 export const ACCEPTED = ".txt,.md,.markdown,.pdf,text/plain,text/markdown,application/pdf";
 
+/** A file on its way; `document` once it has arrived. */
 export interface Coming {
   name: string;
   part: number;
   problem: string;
+  document: Document | null;
 }
+
+/** The documents that the conversation at hand is answered from; none: all of them. */
+class Limited {
+  fresh = $state<string[]>([]); // those of a conversation that has no session yet
+
+  of(session: string | null): string[] {
+    return session ? (sessions.find(session)?.document_ids ?? []) : this.fresh;
+  }
+
+  async set(session: string | null, ids: string[]): Promise<void> {
+    if (session) await sessions.change(session, { document_ids: ids });
+    else this.fresh = ids;
+  }
+
+  /** Those of the new conversation, which is about to begin. */
+  take(): string[] {
+    const taken = this.fresh;
+    this.fresh = [];
+    return taken;
+  }
+}
+
+export const limit = new Limited();
 
 class Documents {
   items = $state<Document[]>([]);
@@ -58,17 +84,23 @@ class Documents {
   }
 
   async add(file: File): Promise<void> {
-    this.coming.push({ name: file.name, part: 0, problem: "" });
+    this.coming.push({ name: file.name, part: 0, problem: "", document: null });
     const coming = this.coming.at(-1)!;
     try {
       const added: Document = await upload("/documents", {}, file, (part) => (coming.part = part));
-      this.coming = this.coming.filter((each) => each !== coming);
+      coming.document = added;
+      if (route.view !== "chat") this.dismiss(coming);
       notices.say(t("added", { title: added.title, count: added.chunk_count }));
       tell({ kind: "documents" });
       await this.load();
     } catch (error) {
       coming.problem = reason(error);
     }
+  }
+
+  /** Files that have arrived leave the place where the next question is written. */
+  settled(): void {
+    this.coming = this.coming.filter((each) => !each.document);
   }
 
   dismiss(coming: Coming): void {

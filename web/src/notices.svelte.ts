@@ -1,7 +1,6 @@
 // Short notices at the edge of the page; one may carry an action, such as taking back a deletion.
 
-import { Problem } from "./api.svelte";
-import { t } from "./words.svelte";
+import { reason } from "./problems";
 
 export interface Notice {
   id: number;
@@ -33,7 +32,4 @@ class Notices {
 
 export const notices = new Notices();
 
-export function reason(error: unknown): string {
-  if (error instanceof Problem && error.message) return error.message;
-  return t("unreachable");
-}
+export { reason };

@@ -15,13 +15,30 @@ class Opened {
     for (const each of offered) this.#offered.set(each.chunk_id, each);
   }
 
+  /** The text of a source, to be shown in a list; null if it is gone. */
+  async text(id: string): Promise<Offered | null> {
+    const known = this.#offered.get(id);
+    if (known) return known;
+    try {
+      const { text, title, document_id } = await this.#get(id);
+      this.remember([{ chunk_id: id, text, title, document_id }]);
+      return this.#offered.get(id)!;
+    } catch {
+      return null;
+    }
+  }
+
+  #get(id: string): Promise<Passage> {
+    return get<Passage>(`/chunks/${id.split("/").map(encodeURIComponent).join("/")}`);
+  }
+
   async open(id: string, number: number | null = null): Promise<void> {
     this.id = id;
     this.number = number;
     this.found = null;
     this.missing = false;
     try {
-      const found = await get<Passage>(`/chunks/${id.split("/").map(encodeURIComponent).join("/")}`);
+      const found = await this.#get(id);
       if (this.id === id) this.found = found;
     } catch {
       if (this.id !== id) return;

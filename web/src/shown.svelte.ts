@@ -2,7 +2,7 @@
 
 import type { ChatResponse, Clarification, Crisis, Offered, Reference, Turn } from "./types";
 
-export type State = "kept" | "asking" | "open" | "failed";
+export type State = "kept" | "asking" | "waiting" | "open" | "failed";
 
 export class Shown {
   readonly id: string;
@@ -21,6 +21,10 @@ export class Shown {
   stopped = $state(false);
   answerer = $state("");
   problem = $state("");
+  fresh = false; // it happened while the page was looking
+  stopping = $state(false);
+  helpful = $state<boolean | null>(null);
+  againOf = "";
   archived = false;
   damage = "";
   understoodAs = "";
@@ -37,6 +41,8 @@ export class Shown {
     shown.number = turn.turn_number;
     shown.state = turn.failure ? "failed" : turn.open ? "open" : "kept";
     shown.problem = turn.failure?.message ?? "";
+    shown.helpful = turn.helpful;
+    shown.againOf = text(known.again_of);
     shown.response = turn.response ?? "";
     shown.standalone = text(known.standalone);
     shown.cited = turn.chunk_ids;
@@ -45,7 +51,7 @@ export class Shown {
     shown.archived = turn.archived;
     shown.damage = turn.damage;
     if (Array.isArray(known.references)) shown.references = known.references as Reference[];
-    if (known.intent === "crisis") shown.crisis = { tier: 0, category: "", notice: "", helplines: [] };
+    if (known.intent === "crisis") shown.crisis = { tier: 0, category: "", notice: "", helplines: helplines(known.helplines, shown.response) };
     if (Array.isArray(known.clarification)) {
       const options = known.clarification.map((name) => ({ label: text(name), text: text(name) }));
       shown.clarification = { question: shown.response, options };
@@ -58,7 +64,13 @@ export class Shown {
     this.state = "asking";
     this.response = "";
     this.problem = "";
-    this.stopped = false;
+    this.stopped = this.stopping = false;
+    this.fresh = true;
+  }
+
+  fail(problem: string): void {
+    this.problem = problem;
+    this.state = "failed";
   }
 
   finish(done: ChatResponse): void {
@@ -78,6 +90,36 @@ export class Shown {
   }
 }
 
+/** The numbers to call that a turn keeps; one from before they were kept has them in its text alone. */
+function helplines(kept: unknown, response: string): Crisis["helplines"] {
+  if (Array.isArray(kept)) return kept as Crisis["helplines"];
+  const found = [...response.matchAll(/\b(\d{3,6})\b((?: [A-Z]\w+){0,3})/g)];
+  return found.map(([, number, name]) => ({ number: number!, name: name!.trim() }));
+}
+
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+/** A place in the conversation: a turn, and the other answers to the same question right before it. */
+export interface Row {
+  id: string;
+  versions: Shown[];
+  at: number;
+  turn: Shown;
+}
+
+/** The turns, with the answers to one question that follow each other as versions of one. */
+export function versions(turns: Shown[], chosen: Map<string, number>): Row[] {
+  const groups: Shown[][] = [];
+  for (const turn of turns) {
+    const before = groups.at(-1);
+    if (turn.againOf && before?.some((each) => each.id === turn.againOf)) before.push(turn);
+    else groups.push([turn]);
+  }
+  return groups.map((group) => {
+    const id = group[0]!.id;
+    const at = Math.min(chosen.get(id) ?? group.length - 1, group.length - 1);
+    return { id, versions: group, at, turn: group[at]! };
+  });
 }

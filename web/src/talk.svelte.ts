@@ -3,30 +3,27 @@
 // An answer belongs to the server, not to this page: a reload, a second tab or a lost connection take up its stream
 // where it is, by the turn's id, which is chosen here before anything is sent.
 
-import { Problem, events, get, send, service } from "./api.svelte";
-import { notices, reason } from "./notices.svelte";
+import { Problem, call, events, get, send, service } from "./api.svelte";
+import { composer } from "./composer.svelte";
+import { limit } from "./documents.svelte";
+import { notices } from "./notices.svelte";
+import { outbox, post } from "./outbox";
 import { passage } from "./passage.svelte";
+import { failure, reason } from "./problems";
 import { route } from "./route.svelte";
 import { sessions } from "./sessions.svelte";
-import { Shown } from "./shown.svelte";
+import { Shown, versions, type Row } from "./shown.svelte";
 import { hear, tell } from "./tabs";
 import type { Turn } from "./types";
+import { t } from "./words.svelte";
 
 const PAGE = 60;
-const PENDING = "ricordo-pending";
 const ATTEMPTS = 5;
 
 interface Page {
   items: Turn[];
   next_before: number | null;
   total: number;
-}
-
-interface Pending {
-  id: string;
-  session: string | null;
-  query: string;
-  understoodAs: string;
 }
 
 class Talk {
@@ -40,8 +37,10 @@ class Talk {
   failed = $state("");
   jump = $state<number | null>(null);
   news = $state(0); // goes up when something may have been learned
-  live = $derived(this.turns.find((turn) => turn.state === "asking"));
+  live = $derived(this.turns.find((turn) => turn.state === "asking" || turn.state === "waiting"));
   last = $derived(this.turns.at(-1));
+  rows = $derived.by(() => versions(this.turns, this.#chosen));
+  #chosen = $state.raw(new Map<string, number>());
   #following = new AbortController();
   #extending = false;
 
@@ -54,6 +53,7 @@ class Talk {
     service.onBack(() => {
       if (this.failed) this.open(this.session, null, true);
       else if (!this.live) this.refresh();
+      this.#sendWaiting();
     });
   }
 
@@ -62,12 +62,13 @@ class Talk {
     if (session === this.session && !again) {
       if (turn === null) return;
       if (this.turns.some((each) => each.number === turn)) {
-        this.jump = turn;
+        this.#show(turn);
         return;
       }
     }
     this.#leave();
     this.session = session;
+    if (!again) composer.open(session);
     this.gone = false;
     this.failed = "";
     this.turns = [];
@@ -87,7 +88,7 @@ class Talk {
       this.total = page.total;
       this.atBeginning = page.next_before === null;
       this.atEnd = turn === null || (await this.#isLast(session));
-      if (turn !== null) this.jump = turn;
+      if (turn !== null) this.#show(turn);
       if (this.atEnd) this.#followOpen();
     } catch (error) {
       if (this.session !== session) return;
@@ -156,44 +157,76 @@ class Talk {
     this.#followOpen();
   }
 
-  async ask(query: string, understoodAs = ""): Promise<void> {
+  async ask(query: string, more: { understoodAs?: string; againOf?: string } = {}): Promise<void> {
     if (this.live || !query.trim()) return;
     if (!this.atEnd) await this.open(this.session, null, true);
     const shown = new Shown(newId(), query.trim(), new Date().toISOString());
-    shown.understoodAs = understoodAs;
+    shown.understoodAs = more.understoodAs ?? "";
+    shown.againOf = more.againOf ?? "";
     this.turns = [...this.turns, shown];
     this.total += 1;
+    const row = this.rows.at(-1);
+    if (row && row.versions.length > 1) this.choose(row, row.versions.length - 1);
     await this.#send(shown);
   }
 
-  /** Ask the same again: an unanswered turn is answered, an answered one becomes a new turn. */
+  /** Ask the same again: an unanswered turn is answered, an answered one gets a new version. */
   async again(turn: Shown): Promise<void> {
-    if (turn.state === "kept") await this.ask(turn.query, turn.understoodAs);
-    else if (!this.live) await this.#send(turn);
+    if (turn.state === "kept") {
+      await this.ask(turn.query, { understoodAs: turn.understoodAs || turn.standalone, againOf: turn.id });
+    } else if (!this.live) await this.#send(turn);
   }
 
+  /** Show another version of an answer. */
+  choose(row: Row, at: number): void {
+    this.#chosen = new Map(this.#chosen).set(row.id, at);
+  }
+
+  /** End the answer that is on its way, also before its first word; take back a question that waits. */
   async stop(): Promise<void> {
-    if (this.live) await send("POST", `/chat/${this.live.id}/stop`).catch((error) => notices.fail(error));
+    const live = this.live;
+    if (!live || live.stopping) return;
+    if (live.state === "waiting") {
+      outbox.drop(live.id);
+      live.fail(t("notSent"));
+      return;
+    }
+    live.stopping = true;
+    // A stop may overtake its question on the way.
+    for (let tries = 0; tries < 5 && live.state === "asking"; tries += 1) {
+      const path = `/chat/${encodeURIComponent(live.id)}/stop`;
+      const told = await call<{ stopped: boolean }>("POST", path).catch((error) => notices.fail(error));
+      if (!told || told.stopped) break;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    live.stopping = live.state === "asking" && !live.response;
+  }
+
+  /** Say whether an answer helped; the importance of its topic follows. */
+  async rate(turn: Shown, helpful: boolean): Promise<void> {
+    const was = turn.helpful;
+    turn.helpful = helpful;
+    try {
+      await call("POST", `${this.#path(this.session!)}/${turn.number}/feedback`, { body: { helpful } });
+      this.news += 1;
+    } catch (error) {
+      turn.helpful = was;
+      notices.fail(error);
+    }
   }
 
   async #send(shown: Shown): Promise<void> {
     shown.begin();
-    const pending = { id: shown.id, session: this.session, query: shown.query, understoodAs: shown.understoodAs };
-    sessionStorage.setItem(PENDING, JSON.stringify(pending));
-    const body = {
-      query: shown.query,
-      turn_id: shown.id,
-      session_id: this.session,
-      understood_as: shown.understoodAs,
-      stream: true,
-    };
-    await this.#follow(shown, () => send("POST", "/chat", { body, signal: this.#following.signal }));
+    const { id, query, understoodAs, againOf } = shown;
+    const documents = this.session ? [] : limit.take();
+    outbox.put({ id, session: this.session, query, understoodAs, againOf, documents, model: "" });
+    await this.#follow(shown, () => post(id, this.#following.signal));
   }
 
-  /** The last turn is open: somebody asked it, and its answer may be on its way. */
+  /** The last turn is open: it was asked elsewhere, and its answer may be on its way. */
   #followOpen(): void {
     const open = this.turns.at(-1);
-    if (open?.state === "open") this.#resume(open);
+    if (open?.state === "open" && !outbox.find(open.id)) this.#resume(open);
   }
 
   async #resume(shown: Shown): Promise<void> {
@@ -208,26 +241,51 @@ class Talk {
     });
   }
 
-  /** A question that was sent just before a reload and has no session yet. */
+  /** Questions of this conversation that the server may not have: sent before a reload, or while it was away. */
   async #pending(): Promise<void> {
-    const kept = sessionStorage.getItem(PENDING);
-    if (!kept || this.live) return;
-    const pending = JSON.parse(kept) as Pending;
-    if (pending.session !== this.session) return;
-    sessionStorage.removeItem(PENDING);
-    if (this.turns.some((turn) => turn.id === pending.id)) return;
-    const shown = new Shown(pending.id, pending.query, new Date().toISOString());
-    shown.understoodAs = pending.understoodAs;
-    this.turns = [...this.turns, shown];
+    const { signal } = this.#following;
+    for (const pending of outbox.of(this.session)) {
+      if (signal.aborted || this.live) return;
+      let shown = this.turns.find((turn) => turn.id === pending.id);
+      if (shown?.state === "kept") {
+        outbox.drop(pending.id);
+        continue;
+      }
+      if (!shown) {
+        shown = new Shown(pending.id, pending.query, new Date().toISOString());
+        shown.understoodAs = pending.understoodAs;
+        shown.againOf = pending.againOf;
+        this.turns = [...this.turns, shown];
+      }
+      await this.#take(shown);
+    }
+  }
+
+  /** Follow the answer where it is, or ask for it if the server never got the question. */
+  async #take(shown: Shown): Promise<void> {
     shown.begin();
     await this.#follow(shown, () =>
       this.#stream(shown, 0).catch((error) => {
         if (!(error instanceof Problem) || error.status !== 404) throw error;
-        const { id: turn_id, session: session_id, query, understoodAs: understood_as } = pending;
-        const body = { query, turn_id, session_id, understood_as, stream: true };
-        return send("POST", "/chat", { body, signal: this.#following.signal });
+        return post(shown.id, this.#following.signal);
       }),
     );
+  }
+
+  /** The server is back: send what waited, here and in other conversations. */
+  async #sendWaiting(): Promise<void> {
+    const waiting = this.turns.find((turn) => turn.state === "waiting");
+    if (waiting) await this.#take(waiting);
+    for (const pending of outbox.all()) {
+      if (pending.session === this.session) continue;
+      try {
+        for await (const event of events(await post(pending.id))) if (event.name === "start") break;
+        outbox.drop(pending.id);
+        sessions.load();
+      } catch (error) {
+        if (error instanceof Problem && error.status) outbox.drop(pending.id);
+      }
+    }
   }
 
   async #follow(shown: Shown, begin: () => Promise<Response>, lost: "failed" | "open" = "failed"): Promise<void> {
@@ -249,17 +307,22 @@ class Talk {
           if (event.name === "delta") {
             said += event.data.text;
             frame ||= requestAnimationFrame(show);
-          } else this.#happened(shown, event.name, event.data);
+          } else {
+            if (event.name === "error") show();
+            this.#happened(shown, event.name, event.data);
+          }
         }
         if (shown.state === "asking") throw new Error("the stream ended early");
       } catch (error) {
         if (signal.aborted) return;
-        const refused = error instanceof Problem && error.status > 0;
-        if (refused || !seen || attempt >= ATTEMPTS) {
-          shown.response = said;
-          shown.problem = reason(error);
-          shown.state = refused && error.status === 404 ? lost : "failed";
-          if (refused || seen) sessionStorage.removeItem(PENDING);
+        show();
+        if (error instanceof Problem && error.status > 0) {
+          outbox.drop(shown.id);
+          shown.fail(reason(error));
+          if (error.status === 404) shown.state = lost;
+        } else if (!seen || attempt >= ATTEMPTS) {
+          if (outbox.find(shown.id) || !seen) shown.state = "waiting";
+          else shown.fail(reason(error));
         } else await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** attempt));
       }
     }
@@ -267,9 +330,8 @@ class Talk {
 
   #happened(shown: Shown, name: string, data: any): void {
     if (name === "start") {
-      sessionStorage.removeItem(PENDING);
+      outbox.drop(shown.id);
       this.#placed(data.session_id, shown);
-      if (data.degraded?.length) service.notes = data.degraded;
     } else if (name === "understood") {
       shown.standalone = data.standalone;
       shown.references = data.references;
@@ -279,15 +341,13 @@ class Talk {
       shown.sources = data.data;
       passage.remember(data.data);
     } else if (name === "error") {
-      shown.problem = data.detail || data.title;
-      shown.state = "failed";
-      sessionStorage.removeItem(PENDING);
+      shown.fail(failure(data));
+      outbox.drop(shown.id);
     } else if (name === "done") {
-      sessionStorage.removeItem(PENDING);
+      outbox.drop(shown.id);
       this.#placed(data.session_id, shown);
       shown.finish(data);
       passage.remember(shown.sources);
-      service.notes = shown.degraded;
       tell({ kind: "session", session: data.session_id });
       // Titles, topics and facts are made beside the chat, a moment later.
       for (const pause of [0, 700, 2500]) setTimeout(() => this.#learned(), pause);
@@ -305,11 +365,19 @@ class Talk {
       return;
     }
     this.session = session;
+    composer.named(session);
     this.gone = false;
     const title = shown.query.slice(0, 60);
     sessions.begun(session, title);
     if (route.view === "chat") route.name(session);
     tell({ kind: "session", session, title });
+  }
+
+  /** Bring a turn into view, and among its versions to the front. */
+  #show(number: number): void {
+    const row = this.rows.find((each) => each.versions.some((turn) => turn.number === number));
+    if (row) this.choose(row, row.versions.findIndex((turn) => turn.number === number));
+    this.jump = number;
   }
 
   #leave(): void {

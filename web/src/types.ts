@@ -4,6 +4,7 @@ export interface Session {
   id: string;
   agent_id: string;
   title: string | null;
+  opening: string | null;
   created_at: string;
   last_active_at: string;
   ended_at: string | null;
@@ -56,6 +57,7 @@ export interface Turn {
   archived: boolean;
   open: boolean;
   failure: { cause: string; status: number | null; message: string; at: string } | null;
+  helpful: boolean | null;
   damage: string;
 }
 
