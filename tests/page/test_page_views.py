@@ -147,7 +147,7 @@ def test_the_keyboard_is_enough(visitor: Visitor) -> None:
 
 
 def test_a_screen_reader_hears_what_happens(visitor: Visitor) -> None:
-    """The conversation is a feed of numbered turns; a live region tells an answer paragraph by paragraph, and its end."""
+    """The conversation is a feed of numbered turns; a live region tells answers by paragraphs, and their end."""
     visitor.at.told.tell("Mi senti?", "Ti **sento**", " bene.\n\nUn altro", HOLD, " capoverso.")
     page = visitor.open()
     ask(page, "Mi senti?")
