@@ -48,7 +48,11 @@ class WindowSettings:
 
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:
-    """The tokens of a whole prompt. Shares are weights: only sections with something to say compete."""
+    """The tokens of a whole prompt. Shares are weights: only sections with something to say compete.
+
+    With `cache_stable` on, the beginning of a prompt stays the same from turn to turn, and may take `stable_share` of
+    the limit; what changes with each question comes after it.
+    """
 
     model_limit: int = 4_096
     answer_reserve: int = 0
@@ -63,11 +67,25 @@ class BudgetSettings:
     chunks_share: int = 1_500
     chunks_first: int = 8
     chunks_later: int = 6
+    cache_stable: Literal["on", "off"] = "off"
+    stable_share: float = 0.875
 
     def __post_init__(self) -> None:
         _check_types(self)
+        _within("stable_share", self.stable_share, 0, 1)
         for each in fields(self):
-            _at_least(each.name, getattr(self, each.name), 1 if each.name.endswith("_share") else 0)
+            if each.type is int:
+                _at_least(each.name, getattr(self, each.name), 1 if each.name.endswith("_share") else 0)
+
+    @property
+    def room(self) -> int:
+        """Tokens of a prompt, without the reserve for the answer."""
+        return max(self.model_limit - self.answer_reserve, 0)
+
+    @property
+    def stable_room(self) -> int:
+        """Tokens of it for what stays the same from turn to turn."""
+        return int(self.room * self.stable_share)
 
 
 @dataclass(frozen=True, slots=True)

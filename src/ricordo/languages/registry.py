@@ -196,6 +196,9 @@ def _all_values(name: str, known: "tuple[Language, ...]") -> dict[str, Any]:
     return {key: value for each in known for key, value in attrgetter(name)(each).items()}
 
 
+_COUNT = re.compile(r"[ \t]*\([^(){}]*\{n\}[^(){}]*\)")  # what a header says of its number of turns, in brackets
+
+
 @dataclass(frozen=True, slots=True)
 class Locale:
     """Labels and headings of prompts in one language; pass your own to write them in another.
@@ -233,8 +236,10 @@ class Locale:
                 known = ", ".join(f"{{{key}}}" for key in filled)
                 raise SettingsError(f"locale.{name}", f"only {known} is filled in; double any other brace") from error
 
-    def header(self, turns: int) -> str:
-        """The line above the history."""
+    def header(self, turns: int | None) -> str:
+        """The line above the history; without a number it does not change while the history grows."""
+        if turns is None:
+            return _COUNT.sub("", self.history_header).format(n="…")
         return self.history_header.format(n=turns)
 
     def label(self, role: str) -> str:

@@ -13,9 +13,9 @@ from ricordo.engine.core import Engine, Scope, cause_of, log_details
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
-from ricordo.prompt.context import Context, Material, TopicMaterial, TopicName, assemble
+from ricordo.prompt.context import PRIMING, Context, Material, TopicMaterial, TopicName, assemble
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
-from ricordo.prompt.window import Window, fit_window
+from ricordo.prompt.window import Window, fit_blocks, fit_window
 from ricordo.records.turns import Asked, Chunk, Excerpt, KnownContext, Message, Remembered, Turn, turn_id_of
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
@@ -68,11 +68,21 @@ class Slots:
             check_text(f"recalled[{index}].text", remembered.text, limits)
 
 
-def load_window(engine: Engine, scope: Scope, *, asking: str | None = None) -> Window:
-    """The recent turns that fit. An open turn that asks `asking` now is not history yet."""
-    settings = engine.settings.window
+def load_window(
+    engine: Engine, scope: Scope, *, asking: str | None = None, before: str = "", budget: BudgetSettings | None = None
+) -> Window:
+    """The recent turns that fit. An open turn that asks `asking` now is not history yet.
+
+    A `budget` with `cache_stable` bounds the window instead of `max_turns` and `max_tokens`: by what the text `before`
+    the history leaves of the stable room.
+    """
+    settings, counter = engine.settings.window, engine.counter
     try:
-        window = fit_window(_newest_first(engine, scope, asking), settings, engine.counter)
+        if budget and budget.cache_stable == "on" and settings.max_turns != 0:
+            room = budget.stable_room - PRIMING - 2 * counter.message_overhead - counter.count(before)
+            window = fit_blocks(_newest_first(engine, scope, asking, most=None), max(room, 0), counter)
+        else:
+            window = fit_window(_newest_first(engine, scope, asking, settings.max_turns), settings, counter)
     except Exception as error:  # whatever a store or a counter does, the chat goes on
         window = Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     return replace(
@@ -98,7 +108,7 @@ def compose(
     if engine.queue is not None:
         engine.queue.touch()
     crisis = _crisis(engine, question)
-    scope, known, window = _known_and_window(engine, scope, question, end_idle)
+    scope, known, window = _known_and_window(engine, scope, question, slots, budget, end_idle)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
     alone = bool(window.degraded or crisis)
@@ -121,6 +131,7 @@ def compose(
         topic=topic if topic and (topic.summary or topic.turns) else None,
         history=tuple(reversed(window.turns)),
         history_shortened=window.shortened,
+        stable_turns=window.stable_turns,
         recalled=(*referenced, *slots.recalled, *found),
         chunks=tuple(chunks[:most]),
         chunks_left_out=tuple(chunks[most:]),
@@ -160,7 +171,7 @@ def _crisis(engine: Engine, question: str) -> "Crisis | None":
 
 
 def _known_and_window(
-    engine: Engine, scope: Scope, question: str, end_idle: "EndIdle | None"
+    engine: Engine, scope: Scope, question: str, slots: Slots, budget: BudgetSettings, end_idle: "EndIdle | None"
 ) -> tuple[Scope, KnownContext, Window]:
     """What is known beforehand, and the recent turns, condensed ones too if they fit; the chat goes on without.
 
@@ -184,7 +195,8 @@ def _known_and_window(
         known = KnownContext(
             degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),)
         )
-    return scope, known, load_window(engine, scope, asking=question)
+    before = slots.safety + slots.system
+    return scope, known, load_window(engine, scope, asking=question, before=before, budget=budget)
 
 
 def _retrieved(
@@ -339,7 +351,7 @@ def as_chunks(given: object, limits: Limits) -> tuple[Chunk, ...]:
 def _spoke_before(engine: Engine, scope: Scope, question: str) -> bool:
     """Whether the session has an earlier turn, though none of it fits the window."""
     try:
-        return next(_newest_first(engine, scope, question), None) is not None
+        return next(_newest_first(engine, scope, question, most=1), None) is not None
     except Exception:  # the window has said already that history is unavailable
         return False
 
@@ -352,9 +364,8 @@ def _without_memory(scope: Scope, operation: str, problem: str, error: Exception
     return f"{problem}: {'the database is away' if isinstance(error, StoreUnavailable) else cause}"
 
 
-def _newest_first(engine: Engine, scope: Scope, asking: str | None) -> Iterator[Turn]:
-    """Turns from the newest on, fetched in growing pages, only as far as they are read."""
-    most = engine.settings.window.max_turns
+def _newest_first(engine: Engine, scope: Scope, asking: str | None, most: int | None) -> Iterator[Turn]:
+    """Turns from the newest on, fetched in growing pages (the first of `most`), only as far as they are read."""
     page_size = FIRST_PAGE if most is None else most + (asking is not None)
     before: int | None = None
     current = asking

@@ -16,9 +16,8 @@ from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.render import (
     NO_HISTORY,
     SECTIONS,
+    STABLE_SECTIONS,
     STANDALONE,
-    SYSTEM_SECTIONS,
-    USER_SECTIONS,
     ChatMessage,
     Kept,
     Text,
@@ -82,7 +81,8 @@ class Material:
 
     `profile` is taken as it is: its lines are defused when they are written. Other stored text is defused here.
     `standalone` is the question as it reads without the talk, where that differs. `history_shortened` says that the
-    window had to cut the one turn of the history to make it fit.
+    window had to cut the one turn of the history to make it fit; `stable_turns`, how many of its oldest turns began
+    the history of the context before this one.
     """
 
     question: str
@@ -94,6 +94,7 @@ class Material:
     topic: TopicMaterial | None = None
     history: tuple["Turn", ...] = ()
     history_shortened: bool = False
+    stable_turns: int = 0
     referenced: frozenset[str] = frozenset()
     recalled: tuple["Remembered", ...] = ()
     chunks: tuple["Chunk", ...] = ()
@@ -142,7 +143,7 @@ def assemble(
     sources: bool = True,
 ) -> Context:
     """Fill both forms, write them, and write the receipt; compact lines have `characters` and, if wanted, sources."""
-    limit = max(budget.model_limit - budget.answer_reserve, 0)
+    limit = budget.room
     plain = _plain_candidates(material, locale, counter)
     as_chat = {
         **plain,
@@ -154,7 +155,7 @@ def assemble(
         Section.TOPIC: _topic(material, locale, characters, counter, sources=sources),
         Section.HISTORY: _compact_history(material, locale, characters, counter, sources=sources),
     }
-    look = look_for(as_prompt, locale)
+    look = look_for(as_prompt, locale, stable=budget.cache_stable == "on")
 
     def cost_of_chat(kept: Kept) -> tuple[int, Sequence[Text]]:
         """What a chat API counts: stored counts for the history, a fresh count for the two texts around it."""
@@ -168,11 +169,12 @@ def assemble(
         return counter.count(text.whole), (text,)
 
     around = PRIMING + counter.message_overhead
-    if any(as_chat[section].demand for section in SYSTEM_SECTIONS):
+    if any(as_chat[section].demand for section in look.before):
         around += counter.message_overhead
-    fences = [cost_of_fences(sections, as_chat, look, counter) for sections in (SYSTEM_SECTIONS, USER_SECTIONS)]
+    fences = [cost_of_fences(sections, as_chat, look, counter) for sections in (look.before, look.after)]
     chat = _fit(as_chat, limit, around + sum(fences), budget, counter, cost_of_chat)
-    around = cost_of_fences(SECTIONS, as_prompt, look, counter)
+    groups = [(*look.before, Section.HISTORY), look.after] if look.stable else [SECTIONS]
+    around = sum(cost_of_fences(sections, as_prompt, look, counter) for sections in groups)
     prompt = _fit(as_prompt, limit, around, budget, counter, cost_of_prompt)
 
     system, user = chat.texts
@@ -195,6 +197,7 @@ def assemble(
         degraded=material.degraded,
         standalone=material.standalone,
         embedder=material.embedder,
+        stable_tokens=_stable_tokens(chat, material.stable_turns, counter) if look.stable else None,
     )
     return Context(messages, text.whole, material.standalone or material.question, (), receipt)
 
@@ -227,6 +230,17 @@ def _fit(
         room -= 1
 
 
+def _stable_tokens(chat: _Form, turns: int, counter: "TokenCounter") -> int:
+    """Tokens at the beginning of the messages that the context before this one had, too, if nothing had to be cut."""
+    system, _ = chat.texts
+    history = chat.kept[Section.HISTORY]
+    if any(part.shortened for section in STABLE_SECTIONS for part in chat.kept[section]):
+        return 0
+    head = counter.message_overhead + counter.count(system.whole) if system else 0
+    again = len(history) == turns + 1 or not history  # all but the newest turn
+    return head + sum(part.tokens for part in history[1:]) * again
+
+
 def allot(room: int, demands: Mapping[Section, int], settings: "BudgetSettings") -> dict[Section, int]:
     """Tokens per section; their sum is at most `room`. BudgetError if safety alone is larger."""
     safety = demands.get(Section.SAFETY, 0)
@@ -235,11 +249,14 @@ def allot(room: int, demands: Mapping[Section, int], settings: "BudgetSettings")
     wanted_first, wanted_rest = ({section: demands.get(section, 0) for section in each} for each in (FIRST, REST))
     first = min(sum(wanted_first.values()), room - min(sum(wanted_rest.values()), room // KEPT_FOR_REST))
     weights = {section: getattr(settings, f"{section}_share") for section in (*FIRST, *REST) if demands.get(section)}
-    return {
-        Section.SAFETY: safety,
-        **share_out(first, wanted_first, weights),
-        **share_out(room - first, wanted_rest, weights),
-    }
+    shares = {Section.SAFETY: safety, **share_out(first, wanted_first, weights)}
+    room -= first
+    if settings.cache_stable == "on":  # the history was chosen to fit; what changes takes its part, however short it is
+        shares[Section.HISTORY] = min(wanted_rest.pop(Section.HISTORY), room)
+        changes = settings.room - settings.stable_room
+        asked = sum(wanted_first.values()) - wanted_first[Section.SYSTEM]
+        room = min(room - shares[Section.HISTORY], max(changes - asked, changes // 2))
+    return shares | share_out(room, wanted_rest, weights)
 
 
 def check_safety(tokens: int, room: int) -> None:

@@ -54,6 +54,7 @@ class Receipt:
     turn_number: int | None = None
     standalone: str = ""
     embedder: str = ""
+    stable_tokens: int | None = None  # with cache_stable: the messages' beginning that the turn before had, too
 
     @property
     def kept(self) -> tuple[ReceiptItem, ...]:

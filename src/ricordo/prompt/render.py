@@ -24,6 +24,8 @@ BREAK = "\n\n"
 SECTIONS = tuple(Section)
 SYSTEM_SECTIONS = (Section.SAFETY, Section.SYSTEM, Section.PROFILE, Section.SUMMARY, Section.TOPIC)
 USER_SECTIONS = (Section.RECALLED, Section.CHUNKS, Section.QUESTION, Section.FORMAT)
+STABLE_SECTIONS = (Section.SAFETY, Section.SYSTEM)  # what stands before the history where that should not change
+VOLATILE_SECTIONS = (Section.PROFILE, Section.SUMMARY, Section.TOPIC, *USER_SECTIONS)
 DATA_SECTIONS = (Section.SUMMARY, Section.TOPIC, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
 NO_HISTORY = "none"
 STANDALONE = "standalone"  # the part of the question that words of the talk went into
@@ -51,6 +53,17 @@ class Look:
     memory: "MemoryWords"
     opening: str
     closing: str
+    stable: bool = False
+
+    @property
+    def before(self) -> tuple[Section, ...]:
+        """The sections that stand before the history."""
+        return STABLE_SECTIONS if self.stable else SYSTEM_SECTIONS
+
+    @property
+    def after(self) -> tuple[Section, ...]:
+        """The sections that stand after the history."""
+        return VOLATILE_SECTIONS if self.stable else USER_SECTIONS
 
     def fenced(self, segments: Sequence[Segment]) -> list[Segment]:
         """Segments as data."""
@@ -73,11 +86,17 @@ def heading(section: Section, locale: Locale) -> str:
     return ""
 
 
-def look_for(candidates: Mapping[Section, Candidates], locale: Locale) -> Look:
-    """The look of this request: the marker of its fence is made of what it fences and occurs nowhere in it."""
+def look_for(candidates: Mapping[Section, Candidates], locale: Locale, *, stable: bool = False) -> Look:
+    """The look of this request: the marker of its fence is made of what it fences and occurs nowhere in it.
+
+    Where the beginning should not change, the marker is made of what stands first and of the oldest turn.
+    """
     texts = [piece_text(part.piece) for section in SECTIONS for part in candidates[section].parts]
-    word = marker(texts)
-    return Look(locale, memory_words(locale), open_fence(word, locale.code), close_fence(word, locale.code))
+    first = [part for section in STABLE_SECTIONS for part in candidates[section].parts]
+    oldest = candidates[Section.HISTORY].parts[-1:]
+    word = marker(texts, source=[piece_text(part.piece) for part in (*first, *oldest)] if stable else None)
+    fences = open_fence(word, locale.code), close_fence(word, locale.code)
+    return Look(locale, memory_words(locale), *fences, stable)
 
 
 def cost_of_fences(
@@ -96,16 +115,16 @@ def cost_of_fences(
 
 def one_text(kept: Kept, look: Look) -> Text:
     """Every section in one text."""
-    return _text(_blocks(SECTIONS, kept, look))
+    return _text(_blocks((*look.before, Section.HISTORY, *look.after), kept, look))
 
 
 def around_history(kept: Kept, look: Look) -> tuple[Text, Text]:
     """The texts of the system message and of the last one: a bare question stands alone, beside others headed."""
-    system = _text(_blocks(SYSTEM_SECTIONS, kept, look))
+    system = _text(_blocks(look.before, kept, look))
     questions = kept[Section.QUESTION]
-    if len(questions) == 1 and not any(kept[section] for section in USER_SECTIONS if section is not Section.QUESTION):
+    if len(questions) == 1 and not any(kept[section] for section in look.after if section is not Section.QUESTION):
         return system, _text([questions[0].piece.segment])
-    return system, _text(_blocks(USER_SECTIONS, kept, look))
+    return system, _text(_blocks(look.after, kept, look))
 
 
 def as_messages(
@@ -171,7 +190,7 @@ def _blocks(sections: Sequence[Section], kept: Kept, look: Look) -> list[Segment
             data.extend([part.piece.segment] for part in parts if part.id == STANDALONE)
             parts = tuple(part for part in parts if part.id != STANDALONE)
         if section in DATA_SECTIONS and _is_data(parts):
-            data.append(_history(parts, look.locale) if section is Section.HISTORY else _block(section, parts, look))
+            data.append(_history(parts, look) if section is Section.HISTORY else _block(section, parts, look))
             continue
         end_data()
         block = _block(section, parts, look)
@@ -195,12 +214,12 @@ def _block(section: Section, parts: Sequence[Part], look: Look) -> list[Segment]
     return segments
 
 
-def _history(parts: Sequence[Part], locale: Locale) -> list[Segment]:
-    segments: list[Segment] = [locale.header(len(parts)), SEPARATOR]
+def _history(parts: Sequence[Part], look: Look) -> list[Segment]:
+    segments: list[Segment] = [look.locale.header(None if look.stable else len(parts)), SEPARATOR]
     for part in reversed(parts):
         for line in part.piece.lines or (part.piece.text,):
             segments += [line, SEPARATOR]
-    return [*segments, locale.history_footer]
+    return [*segments, look.locale.history_footer]
 
 
 def _apart(blocks: Sequence[Sequence[Segment]]) -> list[Segment]:

@@ -9,6 +9,7 @@ marked, not dropped.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, recounted, shorten_turn, turn_cost
@@ -114,12 +115,16 @@ def _tool_name(call: "Json") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The chosen turns, oldest first; `degraded` says why memory is missing. The other fields are how it is written."""
+    """The chosen turns, oldest first; `degraded` says why memory is missing. The other fields are how it is written.
+
+    With `cache_stable` its first `stable_turns` were the window of the context before.
+    """
 
     turns: tuple["Turn", ...] = ()
     total_tokens: int = 0
     shortened: bool = False
     degraded: tuple[str, ...] = ()
+    stable_turns: int = 0
     labels: "Locale | None" = None
     compact_chars: int = 150
     sources: bool = False
@@ -160,6 +165,38 @@ def fit_window(newest_first: Iterable["Turn"], bounds: "WindowSettings", counter
         if len(chosen) == bounds.max_turns:  # before another one is asked for: that would be read for nothing
             break
     return Window(tuple(reversed(chosen)), total)
+
+
+def fit_blocks(newest_first: Iterable["Turn"], room: int, counter: "TokenCounter") -> Window:
+    """A window that begins at the same turn for many turns; it says how many of its turns began the one before it.
+
+    Once the talk is larger than `room`, about half of the window is dropped at a time. Where it begins follows from
+    the numbers of the turns alone: at the number most often divisible by two in the older half of what fits. That
+    moves only forward, and a larger room never begins later.
+    """
+    turns: list[Turn] = []
+    costs: list[int] = []
+    older = 0  # tokens of all but the newest turn
+    for stored in newest_first:
+        turns.append(turn := recounted(stored, counter))
+        costs.append(cost := turn_cost(safe_turn(turn, counter), counter))
+        older += cost if len(turns) > 1 else 0
+        if older > room:  # enough for the window before the newest turn, too
+            break
+    kept, before = _block(turns, costs, room), _block(turns[1:], costs[1:], room)
+    if turns and not kept:
+        return _only_the_newest(turns[0], room, counter)
+    total = sum(turn_cost(turn, counter) for turn in turns[:kept])
+    return Window(tuple(reversed(turns[:kept])), total, stable_turns=before if before == kept - 1 else 0)
+
+
+def _block(turns: Sequence["Turn"], costs: Sequence[int], room: int) -> int:
+    """How many of the newest turns form the window."""
+    fits = next((count for count, total in enumerate(accumulate(costs)) if total > room), len(turns))
+    if fits in (0, len(turns)):
+        return fits
+    # `n & -n` is the largest power of two that divides n.
+    return max(range(fits - fits // 2, fits + 1), key=lambda count: (n := turns[count - 1].turn_number) & -n)
 
 
 def _only_the_newest(turn: "Turn", limit: int, counter: "TokenCounter") -> Window:

@@ -73,11 +73,13 @@ def has_hidden(text: str) -> bool:
     return not (text.isascii() and text.isprintable()) and _smuggled().search(text) is not None
 
 
-def marker(texts: Iterable[str], salt: str = "") -> str:
-    """A short word derived from the texts that none of them contains."""
+def marker(texts: Iterable[str], salt: str = "", source: Iterable[str] | None = None) -> str:
+    """A short word that none of the texts contains, derived from them, or from `source` where it should last."""
     fenced = tuple(texts)
     whole = "\n".join(fenced)
-    seed = sha256(f"{salt}\n{[len(text) for text in fenced]}\n{whole}".encode("utf-8", "surrogatepass"))
+    made_of = fenced if source is None else tuple(source)
+    joined = "\n".join(made_of)
+    seed = sha256(f"{salt}\n{[len(text) for text in made_of]}\n{joined}".encode("utf-8", "surrogatepass"))
     folded = whole.casefold()
     while seed.hexdigest()[:MARKER_LENGTH] in folded:
         seed.update(b"again")
