@@ -1,9 +1,9 @@
-"""How much of a prompt a provider's cache can serve: long talks go in, the share of tokens as the turn before comes out.
+"""How much of a prompt a provider's cache can serve: long talks go in, the share of tokens as before comes out.
 
 The conversations of a recall set are told turn by turn, one session each. Before every turn a context is built for its
-question, and the tokens of the messages with which it begins as the context before did are counted. After the talk every
-labelled question is asked, and the share of its evidence that stands in the messages is scored. Both are done with
-`cache_stable` off and on, by default at the limit that is set without it and at the larger one.
+question, and the tokens of the messages with which it begins as the context before did are counted. After the talk
+every labelled question is asked, and the share of its evidence that stands in the messages is scored, with
+`cache_stable` off and on.
 """
 
 import argparse
@@ -125,44 +125,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not files:
         parser.error(f"no .jsonl files in {folder}")
     console = Console()
-    table = Table(title="the beginning of a prompt that is as the turn before")
-    for heading in (
-        "set",
-        "cache_stable",
-        "limit",
-        "turns",
-        "tokens",
-        "as before",
-        "receipt",
-        "new tokens",
-        "evidence",
-    ):
-        table.add_column(heading, justify="left" if heading == "set" else "right")
     ways = [("off", 4_096), *((mode, limit) for limit in asked.limit or (32_768,) for mode in ("off", "on"))]
     left = asked.turns
     for path in files:
         conversations = list(read_conversations(path))
-        told = 0
-        for mode, limit in ways:
+        rows = []
+        for mode, limit in ways if left > 0 else ():
             chosen = {"cache_stable": mode, "model_limit": limit, "embedder": asked.embedder}
-            row = measure(path.stem, conversations, left, quiet=not console.is_terminal, **chosen)
-            told = row.turns
-            table.add_row(
-                row.data,
-                row.mode,
-                f"{row.limit:,}",
-                f"{row.turns:,}",
-                f"{row.tokens:,.0f}",
-                f"{row.share:.1%}",
-                f"{row.claimed:.1%}",
-                f"{row.paid:,.0f}",
-                f"{row.evidence:.3f}",
-            )
-        left -= told
-        if left <= 0:
-            break
-    console.print(table)
+            rows.append(row := measure(path.stem, conversations, left, quiet=not console.is_terminal, **chosen))
+            console.print(f"{path.stem}: cache_stable={mode} at {limit:,}: {row.share:.1%} as before", style="dim")
+        if rows:
+            console.print(_table(path.stem, rows))
+            left -= rows[0].turns
     return 0
+
+
+def _table(title: str, rows: Sequence[Prefix]) -> Table:
+    table = Table(title=f"{title} · the beginning of a prompt that is as in the turn before")
+    for heading in ("cache_stable", "limit", "turns", "tokens", "as before", "receipt", "new tokens", "evidence"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        numbers = (f"{each:,.0f}" for each in (row.limit, row.turns, row.tokens))
+        table.add_row(
+            row.mode, *numbers, f"{row.share:.1%}", f"{row.claimed:.1%}", f"{row.paid:,.0f}", f"{row.evidence:.3f}"
+        )
+    return table
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def build(material: Material, limit: int, counter: TokenCounter) -> Context:
 
 @given(MATERIALS, LIMITS, st.integers(1, 200), COUNTERS)
 def test_the_laws_of_the_budget_hold(material: Material, limit: int, more: int, counter: TokenCounter) -> None:
-    """Within the limit by an independent count, a larger limit keeps a superset, and no more is stable than there is."""
+    """Within the limit by an independent count, and a larger limit keeps a superset."""
     assume(safety_fits(material, limit, counter))
     small, large = build(material, limit, counter), build(material, limit + more, counter)
     assert recount(small.messages, counter) == small.receipt.total_tokens <= limit
@@ -162,7 +162,7 @@ def test_most_of_a_long_talk_is_stable() -> None:
 
 
 def test_what_changes_stands_after_the_history() -> None:
-    """Profile, topic and recalled messages stand in the last message, after the talk; the system message is ours alone."""
+    """Profile, topic and recalled messages stand in the last message; the system message is ours alone."""
     with memory(model_limit=900) as opened:
         session = opened.session(user_id="anna")
         for number in range(60):

@@ -70,6 +70,8 @@ def budget_bar(receipt: Receipt) -> RenderableType:
         f" of {receipt.limit:,} tokens ({share}) · ",
         f"{counted}, {receipt.counter} · as one prompt {receipt.prompt_tokens:,}",
     )
+    if receipt.stable_tokens is not None:
+        line.append(f" · {receipt.stable_tokens:,} as in the turn before")
     if receipt.answer_reserve:
         line.append(f" · {receipt.answer_reserve:,} kept for the answer")
     return Group(bar, line)

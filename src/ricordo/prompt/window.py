@@ -176,18 +176,18 @@ def fit_blocks(newest_first: Iterable["Turn"], room: int, counter: "TokenCounter
     """
     turns: list[Turn] = []
     costs: list[int] = []
-    older = 0  # tokens of all but the newest turn
+    total = 0
     for stored in newest_first:
         turns.append(turn := recounted(stored, counter))
-        costs.append(cost := turn_cost(safe_turn(turn, counter), counter))
-        older += cost if len(turns) > 1 else 0
-        if older > room:  # enough for the window before the newest turn, too
+        costs.append(turn_cost(safe_turn(turn, counter), counter))
+        total += costs[-1]
+        if total - costs[0] > room:  # enough for the window before the newest turn, too
             break
     kept, before = _block(turns, costs, room), _block(turns[1:], costs[1:], room)
     if turns and not kept:
         return _only_the_newest(turns[0], room, counter)
-    total = sum(turn_cost(turn, counter) for turn in turns[:kept])
-    return Window(tuple(reversed(turns[:kept])), total, stable_turns=before if before == kept - 1 else 0)
+    size = sum(turn_cost(turn, counter) for turn in turns[:kept])
+    return Window(tuple(reversed(turns[:kept])), size, stable_turns=before * (before == kept - 1))
 
 
 def _block(turns: Sequence["Turn"], costs: Sequence[int], room: int) -> int:
@@ -195,7 +195,6 @@ def _block(turns: Sequence["Turn"], costs: Sequence[int], room: int) -> int:
     fits = next((count for count, total in enumerate(accumulate(costs)) if total > room), len(turns))
     if fits in (0, len(turns)):
         return fits
-    # `n & -n` is the largest power of two that divides n.
     return max(range(fits - fits // 2, fits + 1), key=lambda count: (n := turns[count - 1].turn_number) & -n)
 
 
