@@ -1,10 +1,13 @@
 """A server for a test: in the process or behind a real socket; what it streams, as events; and secrets to look for."""
 
+import atexit
 import json
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from starlette.testclient import TestClient
@@ -18,8 +21,11 @@ from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.protocols import Store
+from ricordo.testing import citus
 from ricordo.testing.fakes import START
+from ricordo.testing.postgres import PostgresForTests, empty
 
 SPOKEN = "quokka"  # a word that messages of these tests hold, and that no log line may
 SECRETS: list[str] = []  # keys and tokens that were used, which no log line may hold either
@@ -35,12 +41,40 @@ def for_chat_alone() -> Settings:
     return settings(remember_person="off", condense="off", titles="off")
 
 
+class ClusterStores:
+    """Empty stores on a Citus cluster, for scripts/test-citus: a database is lent again once its store was closed."""
+
+    def __init__(self) -> None:
+        self._server = PostgresForTests.from_environment()
+        self._lent: dict[str, PostgresStore] = {}
+        atexit.register(self._server.close)
+
+    def lend(self) -> Store:
+        """A store that no other service of this test uses."""
+        closed = (url for url, store in self._lent.items() if store._pool._closed)
+        url = next(closed, None) or self._server.database()
+        empty(url)
+        self._lent[url] = PostgresStore(url)
+        return self._lent[url]
+
+
+@cache
+def _cluster() -> ClusterStores | None:
+    return ClusterStores() if os.environ.get(citus.URL_VARIABLE) else None
+
+
+def an_empty_store() -> Store:
+    """An empty store: in memory, or on the cluster that scripts/test-citus runs on."""
+    cluster = _cluster()
+    return cluster.lend() if cluster else MemoryStore()
+
+
 def service(
     store: Store | None = None, *, llm: LLM | None = None, chosen: Settings | None = None, **options: Any
 ) -> Service:
     """A service on an empty store, without authentication unless it is asked for."""
     given = ServerOptions(**{"auth": False, "requests_per_minute": 100_000, "threads": 8, **options})
-    return Service(store or MemoryStore(), chosen or settings(), given, llm=llm)
+    return Service(store or an_empty_store(), chosen or settings(), given, llm=llm)
 
 
 @contextmanager

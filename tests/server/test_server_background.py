@@ -9,7 +9,7 @@ from time import sleep
 from typing import Any
 
 import pytest
-from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service, service_of, serving, settings
+from server_samples import SPOKEN, a_key, a_problem, an_empty_store, ask, bearer, service, service_of, serving, settings
 
 import ricordo
 from ricordo.errors import LLMError, SettingsError, StoreUnavailable
@@ -210,7 +210,7 @@ def test_a_database_that_takes_nothing_is_seen_from_outside() -> None:
 
 def test_cleanup_runs_once_in_a_cluster() -> None:
     """Whoever has the lease cleans up; the others, and the same one before its time, do not."""
-    store = MemoryStore()
+    store = an_empty_store()
     old = now() - timedelta(hours=30)
     store.turns.append(a_turn(ANNA, session_id="old", created_at=old))
     chosen = settings(preset="chat24h")
@@ -265,7 +265,7 @@ def test_work_that_waits_is_seen_and_handed_back_at_the_end() -> None:
         waiting = client.get("/stats").json()["jobs"]
         assert (waiting["pending"], waiting["leased"], waiting["failed"]) == (2, 0, 0)
         assert 'ricordo_jobs{state="pending"} 2.0' in client.get("/metrics").text
-    store = MemoryStore()
+    store = an_empty_store()
     store.turns.append(a_turn(ANNA))
     for kind in ("catch-up", "end"):
         assert store.jobs.enqueue(ANNA, kind, "lesson", now() - timedelta(minutes=1))
@@ -279,7 +279,7 @@ def test_work_that_waits_is_seen_and_handed_back_at_the_end() -> None:
 
 def test_a_lease_lasts_as_long_as_its_work() -> None:
     """While somebody is at a job nobody else gets it, however short its lease; let go, it is finished by its holder."""
-    store = MemoryStore()
+    store = an_empty_store()
     store.turns.append(a_turn(ANNA))
     store.jobs.enqueue(ANNA, "catch-up", "lesson", now() - timedelta(minutes=1))
     lease = timedelta(seconds=6)
@@ -310,7 +310,7 @@ def test_wishes_outlive_a_database_that_is_away() -> None:
 
 def test_the_use_of_keys_is_noted_by_the_clock() -> None:
     """A tick writes down which keys were used."""
-    store = MemoryStore()
+    store = an_empty_store()
     key = a_key(store)
     with serving(store, auth=True) as client:
         assert client.get("/me", headers=bearer(key)).status_code == 200
@@ -366,7 +366,7 @@ def test_a_memory_is_opened_with_a_spool(tmp_path: Path) -> None:
 
 def test_a_server_is_warm_before_its_first_request() -> None:
     """Embedder and tables are loaded, nothing is stored, and a failure to load keeps no server from starting."""
-    store = MemoryStore()
+    store = an_empty_store()
     warmed = service(store)
     assert "not loaded" in warmed.memory("default").stats().embedder
     warmed.warm()

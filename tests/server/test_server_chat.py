@@ -7,12 +7,11 @@ from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
-from server_samples import SPOKEN, a_problem, ask, events, for_chat_alone, service_of, serving, settings
+from server_samples import SPOKEN, a_problem, an_empty_store, ask, events, for_chat_alone, service_of, serving, settings
 from starlette.testclient import TestClient
 
 from ricordo.errors import LLMError
 from ricordo.records.turns import Owner
-from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
 
 STREAM = {"Accept": "text/event-stream"}
@@ -296,7 +295,7 @@ def test_an_idempotency_key_holds_for_streams_and_makings(client: TestClient) ->
 
 def test_an_idempotency_key_holds_in_every_process() -> None:
     """A request that is sent again to another server on the same store makes no second session, turn or answer."""
-    store = MemoryStore()
+    store = an_empty_store()
     key = {"Idempotency-Key": "k4", "X-Ricordo-User": "anna"}
     said = {"query": "And a wombat?", "response": "Grass."}
     made, kept, told = [], [], []

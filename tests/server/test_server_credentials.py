@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
-from server_samples import SECRETS, SPOKEN, a_key, a_problem, ask, bearer, service_of, serving
+from server_samples import SECRETS, SPOKEN, a_key, a_problem, an_empty_store, ask, bearer, service_of, serving
 from starlette.testclient import TestClient
 
 from ricordo.errors import SettingsError, StoreUnavailable
@@ -27,7 +27,6 @@ from ricordo.server.credentials import (
     ApiKeys,
 )
 from ricordo.server.options import ServerOptions, is_loopback, load_options
-from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import START, StoreProxy
 
 SECRET = "a shared secret of more than thirty-two bytes"
@@ -114,7 +113,7 @@ def test_nobody_comes_in_without_a_credential() -> None:
 
 def test_a_key_is_shown_once_kept_as_a_digest_and_revoked() -> None:
     """The secret is in the answer that makes it and nowhere after; a revoked key is refused at once."""
-    store = MemoryStore()
+    store = an_empty_store()
     admin = bearer(a_key(store, "default", None, "admin"))
     with serving(store, auth=True) as client:
         made = client.post("/keys", json={"name": "course", "user_id": "anna"}, headers=admin).json()
@@ -134,7 +133,7 @@ def test_a_key_is_shown_once_kept_as_a_digest_and_revoked() -> None:
 
 def test_a_key_reaches_as_far_as_its_scopes() -> None:
     """A key to chat cannot read, one to read cannot write, none but admin makes keys, and no bound key rules."""
-    store = MemoryStore()
+    store = an_empty_store()
     chat, read, write = (a_key(store, "default", "anna", scope) for scope in ("chat", "read", "write"))
     bound_admin = a_key(store, "default", "anna", "admin")
     with serving(store, auth=True) as client:
@@ -156,7 +155,7 @@ def test_a_key_reaches_as_far_as_its_scopes() -> None:
 
 def test_a_bound_key_speaks_for_its_user_alone() -> None:
     """Naming another user is refused wherever a user can be named; naming oneself is fine."""
-    store = MemoryStore()
+    store = an_empty_store()
     key = bearer(a_key(store, "default", "anna"))
     with serving(store, auth=True) as client:
         assert client.get("/sessions?user_id=anna", headers=key).status_code == 200
@@ -468,7 +467,7 @@ def test_options_come_from_the_environment_and_are_not_shown() -> None:
 
 def test_credentials_that_are_guessed_have_to_wait() -> None:
     """After many refusals new credentials from that address wait; those known to be good go on."""
-    store = MemoryStore()
+    store = an_empty_store()
     good = bearer(a_key(store))
     with serving(store, auth=True) as client:
         assert client.get("/me", headers=good).status_code == 200
@@ -480,7 +479,7 @@ def test_credentials_that_are_guessed_have_to_wait() -> None:
 
 def test_a_renewed_credential_is_not_locked_out_by_others() -> None:
     """Behind a proxy all come from one address: refused credentials of others never stop a valid one, new or not."""
-    store = MemoryStore()
+    store = an_empty_store()
     with serving(store, auth=True, jwt_secret=SECRET) as client:
         for number in range(70):
             client.get("/me", headers=bearer(f"rk_guess_{number}"))
@@ -494,7 +493,7 @@ def test_a_renewed_credential_is_not_locked_out_by_others() -> None:
 
 def test_a_credential_has_one_rate_however_it_is_spelled() -> None:
     """Case of the scheme, spaces, and the spare bits of a signature make no new client of it."""
-    store = MemoryStore()
+    store = an_empty_store()
     key, made = a_key(store), token()
     signature = made.rpartition(".")[2]
     for credential, spellings in (

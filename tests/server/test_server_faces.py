@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server_samples import ask, events, for_chat_alone, serving, settings
+from server_samples import an_empty_store, ask, events, for_chat_alone, serving, settings
 from starlette.testclient import TestClient
 
 from ricordo.chat import Chat, ChatRequest
@@ -191,7 +191,7 @@ def test_a_failed_turn_keeps_its_cause(failure: Any, cause: str, chat_status: in
 
 def test_a_failure_is_no_answer_and_is_not_recalled() -> None:
     """The sentence of a failure enters no prompt, no history of answers and no search."""
-    store = MemoryStore()
+    store = an_empty_store()
     model = ScriptedLLM(LLMError("x answered 500", status=500), "Leaves.")
     with serving(store, llm=model, chosen=for_chat_alone()) as client:
         client.post("/chat", json={"query": "What does it eat?", "user_id": "anna", "session_id": None})

@@ -1,14 +1,13 @@
 """Idempotency keys: which response is stored, and which credential gets it again."""
 
-from server_samples import SECRETS, a_key, a_problem, bearer, service_of, serving
+from server_samples import SECRETS, a_key, a_problem, an_empty_store, bearer, service_of, serving
 
-from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import START
 
 
 def test_a_stored_response_belongs_to_one_credential() -> None:
     """Another credential with the same key gets its own answer: no replay of what it may not do, nor of a refusal."""
-    store = MemoryStore()
+    store = an_empty_store()
     admin, other, reader = (a_key(store, "default", None, scope) for scope in ("admin", "admin", "read"))
     key = {"Idempotency-Key": "k1"}
     with serving(store, auth=True) as client:
@@ -22,7 +21,7 @@ def test_a_stored_response_belongs_to_one_credential() -> None:
 
 def test_a_response_with_a_secret_is_not_stored() -> None:
     """A new API key is shown once: neither its maker nor another credential gets it again by the same key."""
-    store = MemoryStore()
+    store = an_empty_store()
     admin, reader = a_key(store, "default", None, "admin"), a_key(store, "default", None, "read")
     key = {"Idempotency-Key": "k1"}
     with serving(store, auth=True) as client:
@@ -37,7 +36,7 @@ def test_a_response_with_a_secret_is_not_stored() -> None:
 
 def test_only_what_was_done_is_stored() -> None:
     """A request that was refused is judged anew; a response is not given again to a key that was revoked."""
-    store = MemoryStore()
+    store = an_empty_store()
     key = a_key(store, "default", "anna")
     said = {"query": "And a wombat?", "response": "Grass."}
     with serving(store, auth=True) as client:

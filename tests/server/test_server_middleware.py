@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service_of, serving
+from server_samples import SPOKEN, a_key, a_problem, an_empty_store, ask, bearer, service_of, serving
 from starlette.testclient import TestClient
 
 from ricordo.server.middleware import MAX_DEPTH
-from ricordo.stores.memory import MemoryStore
 
 QUESTION = json.dumps({"query": f"What does a {SPOKEN} eat?", "user_id": "anna"}).encode()
 
@@ -107,7 +106,7 @@ def test_this_machine_and_named_sites_are_let_in(headers: dict[str, str]) -> Non
 
 def test_with_credentials_any_name_will_do() -> None:
     """Where a credential is asked for, a page of elsewhere has none: the name of the server is not looked at."""
-    store = MemoryStore()
+    store = an_empty_store()
     with serving(store, auth=True) as client:
         headers = {"Host": "chat.example", "Origin": "https://evil.example"}
         assert client.get("/me", headers=headers | bearer(a_key(store))).status_code == 200
@@ -174,7 +173,7 @@ def test_any_tag_at_all_is_the_one_that_is_there(client: TestClient) -> None:
 @pytest.mark.parametrize("headers", [{"Origin": "http://["}, {"Host": "["}, {"Host": "[", "Origin": "//[x"}], ids=str)
 def test_broken_origins_and_hosts_are_no_failure_of_ours(headers: dict[str, str]) -> None:
     """A header that is no address is refused or ignored, on every path, with a credential and without."""
-    store = MemoryStore()
+    store = an_empty_store()
     known = bearer(a_key(store))
     with serving(store, auth=True, cors_origins=("https://app.example",)) as client:
         for path in ("/me", "/nowhere", "/mcp", "/health"):

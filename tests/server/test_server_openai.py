@@ -9,7 +9,7 @@ from typing import Any
 
 import openai
 import pytest
-from server_samples import SPOKEN, a_key, for_chat_alone, live, service
+from server_samples import SPOKEN, a_key, an_empty_store, for_chat_alone, live, service
 
 from ricordo.engine import Completion
 from ricordo.engine.core import choose_llm
@@ -17,7 +17,7 @@ from ricordo.engine.http import RequestPolicy
 from ricordo.engine.remote_llm import Endpoint, RemoteLLM
 from ricordo.errors import LLMError
 from ricordo.records.turns import Owner
-from ricordo.stores.memory import MemoryStore
+from ricordo.stores.protocols import Store
 from ricordo.testing.fakes import ScriptedLLM
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "engine"))
@@ -31,9 +31,7 @@ TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type"
 
 
 @contextmanager
-def talking(
-    llm: Any = None, store: MemoryStore | None = None, key: str = "none", **more: Any
-) -> Iterator[openai.OpenAI]:
+def talking(llm: Any = None, store: Store | None = None, key: str = "none", **more: Any) -> Iterator[openai.OpenAI]:
     """The real client before a real server, which asks the model for nothing but answers."""
     with (
         live(service(store, llm=llm, chosen=for_chat_alone(), port=0, **more)) as port,
@@ -42,7 +40,7 @@ def talking(
         yield client
 
 
-def turns(store: MemoryStore, owner: Owner = ANNA) -> list[Any]:
+def turns(store: Store, owner: Owner = ANNA) -> list[Any]:
     """All that is stored of somebody's."""
     sessions = store.sessions.page(owner, limit=10)
     return [turn for session in sessions for turn in store.turns.page(owner, session.id)]
@@ -50,7 +48,7 @@ def turns(store: MemoryStore, owner: Owner = ANNA) -> list[Any]:
 
 def test_an_answer_comes_whole_and_is_kept() -> None:
     """The client reads text, reason and usage; the turn is stored for the user that it named."""
-    store = MemoryStore()
+    store = an_empty_store()
     with talking(ScriptedLLM("Leaves, mostly."), store) as client:
         answer = client.chat.completions.create(model="any", messages=ASKED, user="anna")
         assert answer.choices[0].message.content == "Leaves, mostly."
@@ -63,7 +61,7 @@ def test_an_answer_comes_whole_and_is_kept() -> None:
 
 def test_an_answer_comes_in_pieces() -> None:
     """Deltas join to the text, the last choice has the reason, and usage comes where it is asked for."""
-    store = MemoryStore()
+    store = an_empty_store()
     with talking(ScriptedLLM("Leaves and bark."), store) as client:
         options: Any = {"include_usage": True}
         stream = client.chat.completions.create(
@@ -91,7 +89,7 @@ def test_what_was_said_before_is_remembered_without_the_clients_history() -> Non
 
 def test_a_clients_own_history_stays_its_own() -> None:
     """Its system message and its earlier turns go along once, in their order, and each turn is stored once."""
-    model, store = ScriptedLLM("One.", "Two."), MemoryStore()
+    model, store = ScriptedLLM("One.", "Two."), an_empty_store()
     with talking(model, store) as client:
         talk: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": f"First {SPOKEN}?"}]
         for words in ("One.", "Two."):
@@ -108,7 +106,7 @@ def test_a_clients_own_history_stays_its_own() -> None:
 def test_tool_calls_pass_through_and_are_kept() -> None:
     """The model's call reaches the client, the tool's answer the model, and the turn holds all four messages."""
     first = Completion("", "scripted", 5, 3, tool_calls=(CALL,), finish_reason="tool_calls")
-    model, store = ScriptedLLM(first, "On Rottnest."), MemoryStore()
+    model, store = ScriptedLLM(first, "On Rottnest."), an_empty_store()
     with talking(model, store) as client:
         answer = client.chat.completions.create(model="any", messages=ASKED, user="anna", tools=TOOLS)  # type: ignore[call-overload]
         choice = answer.choices[0]
@@ -129,7 +127,7 @@ def test_tool_calls_pass_through_and_are_kept() -> None:
 
 def test_a_tool_call_brings_no_deleted_session_back() -> None:
     """A session that was deleted while the model thought stays deleted, whatever the model then wants to call."""
-    store = MemoryStore()
+    store = an_empty_store()
 
     class Slow(ScriptedLLM):
         def complete(self, *messages: Any, **more: Any) -> Completion:
@@ -164,7 +162,7 @@ def test_an_upstream_gets_the_clients_options() -> None:
         handler.event({"choices": [], "usage": USAGE})
         handler.event("[DONE]")
 
-    store = MemoryStore()
+    store = an_empty_store()
     with playing(play) as upstream:
         llm = choose_llm(f"{upstream.url}#small", environ={})
         with talking(llm, store) as client:
@@ -184,7 +182,7 @@ def say(client: openai.OpenAI, *messages: tuple[str, str], **more: Any) -> str:
     return answer.choices[0].message.content or ""
 
 
-def by_session(store: MemoryStore) -> list[list[tuple[str, str | None]]]:
+def by_session(store: Store) -> list[list[tuple[str, str | None]]]:
     """The turns of each session, the session that began first at the front."""
     sessions = sorted(store.sessions.page(ANNA, limit=50), key=lambda session: session.id)
     return [[(turn.query, turn.response) for turn in store.turns.page(ANNA, each.id)] for each in sessions]
@@ -192,7 +190,7 @@ def by_session(store: MemoryStore) -> list[list[tuple[str, str | None]]]:
 
 def test_equal_words_are_asked_again() -> None:
     """One message a request, twice the same words in a named session: both reach the model and both are kept."""
-    model, store = ScriptedLLM("One.", "Two.", "Three."), MemoryStore()
+    model, store = ScriptedLLM("One.", "Two.", "Three."), an_empty_store()
     with talking(model, store) as client:
         said = [say(client, ("user", "continue"), metadata={"session_id": "s1"}) for _ in range(3)]
     assert said == ["One.", "Two.", "Three."]
@@ -203,7 +201,7 @@ def test_equal_words_are_asked_again() -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_retry_is_known_by_its_key(header: str, stream: bool) -> None:
     """The same key or request id is one turn: its second request gets the first answer, whole or streamed."""
-    model, store = ScriptedLLM("First.", "Second."), MemoryStore()
+    model, store = ScriptedLLM("First.", "Second."), an_empty_store()
     with talking(model, store) as client:
         said = []
         for _ in range(2):
@@ -223,7 +221,7 @@ def test_a_retry_is_known_by_its_key(header: str, stream: bool) -> None:
 
 def test_two_chats_that_open_alike_stay_two() -> None:
     """The whole history decides: chats with the same first words are two sessions, each with its own turns."""
-    model, store = ScriptedLLM("Hello!", "Hello!", "Burns.", "Taxes.", "Second degree.", "In May."), MemoryStore()
+    model, store = ScriptedLLM("Hello!", "Hello!", "Burns.", "Taxes.", "Second degree.", "In May."), an_empty_store()
     with talking(model, store) as client:
         one: list[tuple[str, str]] = [("user", "Hi")]
         two: list[tuple[str, str]] = [("user", "Hi")]
@@ -240,7 +238,7 @@ def test_two_chats_that_open_alike_stay_two() -> None:
 
 def test_regenerate_asks_again_and_makes_a_new_version() -> None:
     """The same history with the same question gets another answer: a new version of the turn, which keeps the old."""
-    model, store = ScriptedLLM("Hello!", "Leaves.", "Leaves and bark.", "Grass too.", "Yes."), MemoryStore()
+    model, store = ScriptedLLM("Hello!", "Leaves.", "Leaves and bark.", "Grass too.", "Yes."), an_empty_store()
     with talking(model, store) as client:
         talk = [("user", "Hi"), ("assistant", say(client, ("user", "Hi"))), ("user", "What does it eat?")]
         assert [say(client, *talk) for _ in range(3)] == ["Leaves.", "Leaves and bark.", "Grass too."]
@@ -254,7 +252,7 @@ def test_regenerate_asks_again_and_makes_a_new_version() -> None:
 
 def test_an_edit_makes_a_branch() -> None:
     """An edited question continues in a session of its own, after the turns before it; the first one stays."""
-    model, store = ScriptedLLM("Hello!", "Leaves.", "In trees.", "High up."), MemoryStore()
+    model, store = ScriptedLLM("Hello!", "Leaves.", "In trees.", "High up."), an_empty_store()
     with talking(model, store) as client:
         opening = [("user", "Hi"), ("assistant", say(client, ("user", "Hi")))]
         assert say(client, *opening, ("user", "What does it eat?")) == "Leaves."
@@ -273,7 +271,7 @@ def test_an_edit_makes_a_branch() -> None:
 
 def test_a_talk_that_began_elsewhere_is_kept() -> None:
     """A history that is stored nowhere becomes the first turns of a session, and the next request continues it."""
-    model, store = ScriptedLLM("In May.", "Yes."), MemoryStore()
+    model, store = ScriptedLLM("In May.", "Yes."), an_empty_store()
     with talking(model, store) as client:
         talk = [("user", "My exam is on taxes"), ("assistant", "Good luck."), ("user", "When is it?")]
         assert say(client, *talk) == "In May."
@@ -283,7 +281,7 @@ def test_a_talk_that_began_elsewhere_is_kept() -> None:
 
 def test_a_client_that_cuts_its_history_stays_in_its_session() -> None:
     """A client that sends only the latest turns of a long talk continues the session that ends with them."""
-    model, store = ScriptedLLM("One.", "Two.", "Three.", "Four."), MemoryStore()
+    model, store = ScriptedLLM("One.", "Two.", "Three.", "Four."), an_empty_store()
     with talking(model, store) as client:
         talk: list[tuple[str, str]] = []
         for question in ("First?", "Second?", "Third?"):
@@ -295,7 +293,7 @@ def test_a_client_that_cuts_its_history_stays_in_its_session() -> None:
 
 def test_a_failed_question_is_asked_again_in_its_place() -> None:
     """After a failure the same request asks the model again, and the talk has the question once."""
-    model, store = ScriptedLLM("Hello!", LLMError("model 'x' is away"), "Leaves."), MemoryStore()
+    model, store = ScriptedLLM("Hello!", LLMError("model 'x' is away"), "Leaves."), an_empty_store()
     with talking(model, store) as client:
         talk = [("user", "Hi"), ("assistant", say(client, ("user", "Hi"))), ("user", "What does it eat?")]
         with pytest.raises(openai.InternalServerError):
@@ -306,7 +304,7 @@ def test_a_failed_question_is_asked_again_in_its_place() -> None:
 
 def test_scope_comes_from_header_and_credential() -> None:
     """A header names the user or the session; a bound key decides alone."""
-    store = MemoryStore()
+    store = an_empty_store()
     key = a_key(store, "default", "anna")
     with talking(ScriptedLLM("Yes."), store, key=key, auth=True) as client:
         headers = {"X-Ricordo-Session": "s9"}
@@ -332,7 +330,7 @@ def test_errors_are_those_the_client_knows() -> None:
 
 def test_a_model_that_fails_is_an_error_of_openai_and_is_asked_again() -> None:
     """An upstream that is away is a server error in OpenAI's shape; nothing is stored as an answer."""
-    store = MemoryStore()
+    store = an_empty_store()
     with talking(ScriptedLLM(LLMError("model 'x' is away"), "Leaves."), store) as client:
         client = client.with_options(max_retries=0)
         with pytest.raises(openai.InternalServerError) as failed:
@@ -365,7 +363,7 @@ def test_an_upstreams_status_reaches_the_client(status: int, raised: type[openai
         handler.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         handler.event("[DONE]")
 
-    store = MemoryStore()
+    store = an_empty_store()
     with playing(play) as upstream:
         llm = RemoteLLM(Endpoint(upstream.url, "small", policy=RequestPolicy(attempts=1)))
         with talking(llm, store) as client:
@@ -381,7 +379,7 @@ def test_an_upstreams_status_reaches_the_client(status: int, raised: type[openai
 
 def test_pictures_and_parts_are_taken_by_their_words() -> None:
     """A question in parts is kept by its text, and the parts go to the model as they came."""
-    model, store = ScriptedLLM("A wallaby."), MemoryStore()
+    model, store = ScriptedLLM("A wallaby."), an_empty_store()
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     parts: Any = [{"role": "user", "content": [{"type": "text", "text": f"Is this a {SPOKEN}?"}, picture]}]
     with talking(model, store) as client:

@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from server_samples import SPOKEN, events, live, service
+from server_samples import SPOKEN, an_empty_store, events, live, service
 
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
-from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import ScriptedLLM
 
@@ -68,7 +67,7 @@ def get(port: int, path: str, **headers: str) -> tuple[int, str]:
 
 def test_a_client_that_hangs_up_loses_nothing() -> None:
     """A connection cut in the middle of an answer: it is finished, stored, and read from where it was."""
-    model, store = Gated(), MemoryStore()
+    model, store = Gated(), an_empty_store()
     with live(service(store, llm=model, port=0)) as port:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
             connection.sendall(asked())
@@ -102,7 +101,7 @@ def test_a_client_that_hangs_up_loses_nothing() -> None:
 )
 def test_nobody_has_to_stay_for_their_answer(path: str, body: dict[str, object]) -> None:
     """Whichever way it was asked for, an answer whose client went away is finished and kept, as one turn."""
-    model, store = Gated(), MemoryStore()
+    model, store = Gated(), an_empty_store()
     with live(service(store, llm=model, port=0)) as port:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
             connection.sendall(asked(path, **body))

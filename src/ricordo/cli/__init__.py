@@ -31,6 +31,7 @@ COMMANDS = (
     *sessions.FORGET_COMMANDS,
     *people.SAFETY_COMMANDS,
     *serve.KEYS_COMMANDS,
+    *serve.POSTGRES_COMMANDS,
     *maintenance.COMMANDS,
     *maintenance.WEIGHTS_COMMANDS,
     *maintenance.BENCH_COMMANDS,

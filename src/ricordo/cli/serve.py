@@ -1,4 +1,4 @@
-"""`ricordo serve`: the HTTP server with the web page; `ricordo mcp`: one user over stdio; `ricordo keys`: API keys.
+"""`ricordo serve`: the HTTP server with the web page; `mcp`: one user over stdio; `keys`: API keys; `postgres`: Citus.
 
 The server logs JSON lines to stderr and prints its address to stdout once it accepts requests. Secrets come only from
 the environment: other users of the machine can read a command line.
@@ -30,6 +30,7 @@ from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_text
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey, as_json
+from ricordo.stores.open import is_postgres
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -228,5 +229,45 @@ KEYS_COMMANDS = (
         keys,
         _keys_arguments,
         "ricordo keys make course --scope chat",
+    ),
+)
+
+
+def postgres(options: Options, output: Output) -> int:
+    """Distribute the tables of a PostgreSQL database over the workers of a Citus cluster."""
+    from ricordo.stores.postgres.distribute import distribute
+
+    url = options.url or database_of(options)
+    if not is_postgres(url):
+        raise ValidationError("url", "expected the postgresql:// URL of a Citus coordinator")
+    planned = distribute(url, shards=options.shards, dry_run=True)
+    if options.dry_run:
+        if output.as_json or not planned.statements:
+            output.document(as_json(planned), f"{planned.location} is distributed: nothing to do")
+        else:
+            output.raw(planned.sql)
+        return OK
+    output.note(*(Text(one_line(statement, 78), "dim") for statement in planned.statements))
+    done = distribute(url, shards=options.shards)
+    where = f"over {done.workers} workers" if done.workers else "on the coordinator, which has no workers yet"
+    verdict = f"{len(done.statements)} statements run" if done.statements else "nothing to do"
+    output.document(as_json(done), f"{done.location}: {len(done.distributed)} tables distributed {where}; {verdict}")
+    return OK
+
+
+def _postgres_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["distribute"], help="distribute the tables by owner")
+    parser.add_argument("url", nargs="?", help="the coordinator; default: --db, else RICORDO_URL")
+    parser.add_argument("--dry-run", action="store_true", help="print the SQL that would run, and change nothing")
+    parser.add_argument("--shards", metavar="N", type=int, help="shards of a table; default: the server's (32)")
+
+
+POSTGRES_COMMANDS = (
+    Command(
+        "postgres",
+        "distribute a PostgreSQL database over the workers of a Citus cluster",
+        postgres,
+        _postgres_arguments,
+        "ricordo postgres distribute postgresql://admin@coordinator/chat --dry-run",
     ),
 )

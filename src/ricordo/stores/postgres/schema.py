@@ -5,6 +5,8 @@ transaction under one advisory lock, so that processes that start together apply
 of a sound database: a table without it is reported like a broken index.
 """
 
+from collections.abc import Set
+
 import psycopg
 
 from ricordo.errors import SchemaError, StoreError
@@ -19,6 +21,13 @@ TABLES = (
     "documents", "chunks", "api_keys", "jobs", "leases", "items", "erasures",
 )  # fmt: skip
 
+# On Citus these stay on the coordinator, which every statement passes anyway. Jobs of all owners are taken with
+# FOR UPDATE SKIP LOCKED, which Citus refuses on a distributed table; a key is looked up by its digest and a lease is
+# one row of the whole cluster, so neither has an owner that would route to a shard. They are small, and a stopped
+# worker keeps no request from being authenticated.
+LOCAL_TABLES = ("api_keys", "jobs", "leases")
+DISTRIBUTED_TABLES = tuple(table for table in TABLES if table not in LOCAL_TABLES)
+
 OLDEST_SERVER = 15
 MIGRATION_LOCK = 0x5269636F72646F  # the advisory lock of migrations: "Ricordo"
 
@@ -32,11 +41,20 @@ _LEDGER_EXISTS = """
 _LEDGER = "SELECT version, digest FROM ricordo.schema_migrations"
 _CONNECTED_ROLE = """
     SELECT me.rolname, me.rolsuper OR me.rolbypassrls,
-           app.rolname IS NOT NULL, coalesce(app.rolsuper OR app.rolbypassrls, false),
-           EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')
+           app.rolname IS NOT NULL, coalesce(app.rolsuper OR app.rolbypassrls, false), coalesce(app.rolcanlogin, false)
     FROM pg_catalog.pg_roles AS me LEFT JOIN pg_catalog.pg_roles AS app ON app.rolname = 'ricordo_app'
     WHERE me.rolname = current_user
 """
+_CITUS = "SELECT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')"
+_DISTRIBUTED = """
+    SELECT c.relname FROM pg_catalog.pg_dist_partition AS p JOIN pg_catalog.pg_class AS c ON c.oid = p.logicalrelid
+    WHERE c.relnamespace = to_regnamespace('ricordo') AND p.partmethod = 'h'
+"""
+_TABLE_NAMES = """
+    SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = to_regnamespace('ricordo') AND relkind = 'r'
+"""
+# Several tables change in one transaction, and a shard of one refers to shards of others: one connection per worker.
+SEQUENTIAL = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
 # Asked after SET LOCAL ROLE: the role may exist for another database and have no rights in this one.
 _MAY_WRITE = """
     SELECT CASE WHEN has_schema_privilege('ricordo', 'USAGE')
@@ -75,9 +93,12 @@ def migrate(connection: psycopg.Connection, known: tuple[Migration, ...]) -> Non
     """Apply all pending migrations, or none."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
+        if _one(connection, _CITUS):
+            connection.execute(SEQUENTIAL)
         for migration in pending(known, applied(connection)):
             try:
-                connection.execute(migration.sql)  # no parameters: the text may hold many statements
+                for statement in statements_in(migration.sql):
+                    connection.execute(statement)
             except (psycopg.errors.DuplicateTable, psycopg.errors.DuplicateObject) as error:
                 raise SchemaError(
                     f"migration {migration.version} found tables that the ledger does not list; if they were made "
@@ -90,27 +111,82 @@ def migrate(connection: psycopg.Connection, known: tuple[Migration, ...]) -> Non
                     "ricordo.stores.postgres.schema_sql()"
                 ) from error
             connection.execute(_RECORD, (migration.version, migration.name, migration.digest))
+        if distributed := distributed_tables(connection):
+            existing = {name for (name,) in connection.execute(_TABLE_NAMES)}
+            for statement in distribution_sql(existing - distributed):
+                connection.execute(statement)
+
+
+def statements_in(script: str) -> list[str]:
+    """The statements of a script, one by one: Citus hands a command to its workers with the text it came in.
+
+    A statement ends with a semicolon at the end of a line, outside of a body between dollar signs.
+    """
+    found: list[str] = []
+    lines: list[str] = []
+    in_body = False
+    for line in script.splitlines():
+        if line.lstrip().startswith("--") and not in_body:
+            continue
+        lines.append(line)
+        in_body ^= line.count("$$") % 2 == 1
+        if line.rstrip().endswith(";") and not in_body:
+            found.append("\n".join(lines).strip())
+            lines = []
+    rest = "\n".join(lines).strip()
+    return [*found, rest] if rest else found
+
+
+def distributed_tables(connection: psycopg.Connection) -> frozenset[str]:
+    """The tables that Citus has spread over its workers; none on a server without it."""
+    if not _one(connection, _CITUS):
+        return frozenset()
+    return frozenset(name for (name,) in connection.execute(_DISTRIBUTED))
+
+
+def distribution_sql(tables: Set[str]) -> tuple[str, ...]:
+    """The statements that distribute tables by their owner, beside those that are distributed; for one transaction.
+
+    The rows that a table had are copied to the shards. Those that stay behind on the coordinator, hidden, are deleted:
+    an erasure could not reach them.
+    """
+    new = [table for table in DISTRIBUTED_TABLES if table in tables]
+    beside = {table: "none" if table == "owners" else "ricordo.owners" for table in new}
+    return (
+        *(
+            f"SELECT create_distributed_table('ricordo.{table}', 'owner', colocate_with => '{other}')"
+            for table, other in beside.items()
+        ),
+        *(f"SELECT truncate_local_data_after_distributing_table('ricordo.{table}')" for table in new),
+    )
 
 
 def _connected_role(connection: psycopg.Connection) -> ConnectedRole:
     row = connection.execute(_CONNECTED_ROLE).fetchone()
     assert row is not None, "the connecting role is always listed"
-    role, bypasses, app_exists, app_bypasses, distributed = row
+    role, bypasses, app_exists, app_bypasses, app_logs_in = row
+    citus = bool(_one(connection, _CITUS))
+    if citus and "turns" in distributed_tables(connection):
+        # Citus connects to its workers as the role of the transaction, so that has to be one that can log in.
+        if not bypasses and _one(connection, _MAY_WRITE):
+            return ConnectedRole(role, bypasses, may_assume=False, citus=True)
+        app_exists = app_exists and app_logs_in
     usable = app_exists and not app_bypasses and _may_assume(connection)
-    return ConnectedRole(role, bypasses, usable, distributed)
+    return ConnectedRole(role, bypasses, usable, citus)
 
 
 def schema_sql() -> str:
     """All migrations with their ledger entries as one script, for psql or a Supabase migration folder."""
-    parts = ["BEGIN;\n"]
-    for migration in migrations_for("postgres"):
-        parts += [
-            f"-- {migration.version:04}_{migration.name}\n",
-            migration.sql,
-            "\nINSERT INTO ricordo.schema_migrations (version, name, digest)\n"
-            f"VALUES ({migration.version}, '{migration.name}', '{migration.digest}');\n",
-        ]
-    return "".join([*parts, "COMMIT;\n"])
+    return "".join(["BEGIN;\n", *map(migration_sql, migrations_for("postgres")), "COMMIT;\n"])
+
+
+def migration_sql(migration: Migration) -> str:
+    """A migration with its ledger entry."""
+    return (
+        f"-- {migration.version:04}_{migration.name}\n{migration.sql}\n"
+        "INSERT INTO ricordo.schema_migrations (version, name, digest)\n"
+        f"VALUES ({migration.version}, '{migration.name}', '{migration.digest}');\n"
+    )
 
 
 def _may_assume(connection: psycopg.Connection) -> bool:
@@ -130,6 +206,12 @@ def _one(connection: psycopg.Connection, query: str) -> object:
 SIZE = """
     SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_catalog.pg_class
     WHERE relnamespace = 'ricordo'::regnamespace AND relkind = 'r'
+"""
+CITUS_SIZE = """
+    SELECT sum(CASE WHEN p.logicalrelid IS NULL THEN pg_total_relation_size(c.oid)
+                    ELSE citus_total_relation_size(p.logicalrelid, fail_on_error => false) END)::bigint
+    FROM pg_catalog.pg_class AS c LEFT JOIN pg_catalog.pg_dist_partition AS p ON p.logicalrelid = c.oid
+    WHERE c.relnamespace = 'ricordo'::regnamespace AND c.relkind = 'r'
 """
 
 _PAGES = """

@@ -126,7 +126,8 @@ class PostgresStore:
         rows = [row for page in self._pages(tenant_id) for row in self._counts(page)]
         users = sum(row[0] > 0 for row in rows)
         sessions, turns, open_turns, receipts, *known = (sum(row[column] for row in rows) for column in range(8))
-        size = self._pool.run((), lambda tx: tx.send(schema.SIZE, {}), repeatable=True).fetchone()
+        statement = schema.CITUS_SIZE if self._transactions.security.citus else schema.SIZE
+        size = self._pool.run((), lambda tx: tx.send(statement, {}), repeatable=True).fetchone()
         return StoreStats(users, sessions, turns, open_turns, receipts, size[0] if size else None, *known)
 
     def integrity(self) -> Sequence[Damage]:

@@ -156,12 +156,15 @@ LONG_TIMEOUT = 600.0  # seconds for scripts whose size the caller chose: imports
 
 @dataclass(frozen=True, slots=True)
 class ConnectedRole:
-    """The role that connects: whether it bypasses row-level security, and whether it may become `ricordo_app`."""
+    """The role that connects: whether it bypasses row-level security, and whether it may become `ricordo_app`.
+
+    On Citus it may if `ricordo_app` can log in, and an ordinary role with rights of its own need not.
+    """
 
     name: str
     bypasses: bool
     may_assume: bool
-    distributed: bool = False
+    citus: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,7 @@ class RowSecurity:
     """The settings of a transaction; `role` is None where row-level security applies to the connecting role itself."""
 
     role: str | None
-    distributed: bool = False
+    citus: bool = False
 
     def for_owner(self, owner: UUID) -> tuple[str, ...]:
         """Only this owner's rows."""
@@ -194,7 +197,7 @@ class RowSecurity:
     def _settings(self, setting: str, value: str) -> tuple[str, ...]:
         scope = f"SET LOCAL {setting} = {quoted(value)}"
         role = (f"SET LOCAL ROLE {self.role}",) if self.role else ()
-        reach = ("SET LOCAL citus.propagate_set_commands = 'local'",) if self.distributed else ()
+        reach = ("SET LOCAL citus.propagate_set_commands = 'local'",) if self.citus else ()
         return (*reach, scope, *role)
 
 
@@ -207,14 +210,15 @@ def quoted(value: str) -> str:
 def row_security_for(role: ConnectedRole, *, required: bool) -> RowSecurity:
     """Assume the application role where possible; otherwise refuse a role that bypasses row-level security."""
     if role.may_assume:
-        return RowSecurity(ROLE, role.distributed)
+        return RowSecurity(ROLE, role.citus)
     if role.bypasses and required:
         raise StoreError(
             f"the role {role.name!r} bypasses row-level security and cannot assume {ROLE!r}, so one user's rows would "
             f"not be separated from another's; run GRANT {ROLE} TO {role.name}, connect as an ordinary role, or pass "
             "require_wall=False to continue without row-level security"
+            + (f"; on distributed tables {ROLE} must be able to log in: run ricordo postgres distribute" * role.citus)
         )
-    return RowSecurity(None, role.distributed)
+    return RowSecurity(None, role.citus)
 
 
 class OwnerTransactions:

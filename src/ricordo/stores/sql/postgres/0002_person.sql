@@ -2,7 +2,10 @@
 -- summaries go with their session; a flag goes with its session, or with the fact that it is about.
 -- JSON columns here are never NULL.
 
-ALTER TABLE ricordo.sessions ADD COLUMN learned_through bigint NOT NULL DEFAULT 0 CHECK (learned_through >= 0);
+-- Column and constraint apart: Citus refuses both in one command. The form before, with the same result, was
+-- applied as 0bed0e415e61682f15bdbb3b5b48e105a2c9410b1a50a59dfe781a2bb4888718.
+ALTER TABLE ricordo.sessions ADD COLUMN learned_through bigint NOT NULL DEFAULT 0;
+ALTER TABLE ricordo.sessions ADD CONSTRAINT sessions_learned_through_check CHECK (learned_through >= 0);
 
 -- One row per agent that has learned something: the revision of its facts.
 CREATE TABLE ricordo.people (
