@@ -40,6 +40,13 @@ def test_a_new_part_takes_the_place_of_its_like(asked: str, question: str, stand
         ("Quando è nato Verdi?", "Scusa, volevo dire Puccini", "Quando è nato Puccini?"),
         ("Come si cucina il polpo?", "Non il polpo, la seppia", "Come si cucina la seppia?"),
         ("Quanto vive un gambero?", "No, intendevo quello di fiume", "Quanto vive un gambero (di fiume)?"),
+        ("How do I say thanks in Danish?", "scratch that, Swedish", "How do I say thanks in Swedish?"),
+        ("How do I say thanks in Danish?", "*Swedish", "How do I say thanks in Swedish?"),
+        ("Is aspirin ok with wine?", "nah I mean with beer", "Is aspirin ok with beer?"),
+        ("Recommend a hotel in Vienna for two", "for three, actually", "Recommend a hotel in Vienna for three"),
+        ("Come si dice grazie in danese?", "in svedese, mi sono sbagliato", "Come si dice grazie in svedese?"),
+        ("Converti 30 libbre in chili", "errore di battitura: 13", "Converti 13 libbre in chili"),
+        ("Quanto costa spedire una lettera?", "un pacco, avrei dovuto dire", "Quanto costa spedire un pacco?"),
     ],
 )
 def test_a_correction_mends_the_last_question(asked: str, question: str, standalone: str) -> None:
@@ -52,6 +59,14 @@ def test_politeness_corrects_nothing(message: str) -> None:
     """Thanks and apologies are left alone."""
     history = talk(("How fast is a beetle?", "Slow."))
     assert resolve(message, history).standalone == message
+
+
+def test_a_return_to_nothing_named_means_the_opening_of_the_talk() -> None:
+    """A question that goes back does not mean the last turn, even if no turn holds its words."""
+    history = talk(("How many days do I need in Jordan?", "A week."), ("Can I drink tap water?", "No."))
+    standalone = resolve("Going back to the route, is one night in the desert enough?", history).standalone
+    assert "Jordan" in standalone
+    assert "tap water" not in standalone
 
 
 def test_a_follow_up_to_a_follow_up_keeps_the_frame() -> None:
@@ -99,6 +114,11 @@ def test_no_text_raises(question: str, part: str) -> None:
         ("Cosa vedo a Terni?", "Il museo e la cascata Marmore.", "La cascata si può vedere di sera?",
          "cascata Marmore"),
         ("How do I mend a tyre?", "Use a patch and some glue.", "Why glue?", "tyre"),
+        ("Do I need a spirit level?", "For shelves, yes.", "How much does a decent one cost?", "spirit level"),
+        ("Come cresce la muffa?", "Con l'umido, spesso per un ponte termico.", "E quest'ultimo come si elimina?",
+         "ponte termico"),
+        ("What happens at a christening?", "Water is poured.", "Tell me more, I have been invited.", "christening"),
+        ("Che frasi servono in Giappone?", "Grazie e prego.", "Aggiungine altre cinque", "Giappone"),
     ],
 )  # fmt: skip
 def test_what_the_answer_named_is_found(asked: str, answer: str, question: str, added: str) -> None:
@@ -116,6 +136,7 @@ def test_what_the_answer_named_is_found(asked: str, answer: str, question: str, 
             "Is the castle big?",
         ),
         ("Mi racconti di Romolo e Remo?", "Erano gemelli.", "Quando è morto?"),
+        ("Which cover do I need?", "A term policy ends, a whole life policy lasts.", "Does the policy pay out?"),
     ],
 )
 def test_two_that_fit_alike_are_asked_back(asked: str, answer: str, question: str) -> None:
@@ -130,6 +151,8 @@ def test_two_that_fit_alike_are_asked_back(asked: str, answer: str, question: st
         "How do I say 'the last one, please' in Greek?",
         "Translate: he never told them",
         "It's raining. What can we bake with oats?",
+        "Is decaf coffee healthier than the regular one?",
+        "Meglio correre o camminare?",
     ],
 )
 def test_a_question_with_a_subject_of_its_own_is_left_alone(question: str) -> None:

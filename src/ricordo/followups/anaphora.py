@@ -98,12 +98,24 @@ def _pointing(line: WordSpans, language: FollowUpWords, index: int) -> int | Non
         return index
     if word in language.place:
         return index if _goes_somewhere(line, language, index) else None
-    if word in language.ones and not line.is_word(index + 1):
-        before = line.word(index - 1)
-        return index if before in language.verbs else None
+    if word in language.ones:
+        return index if _stands_for_noun(line, language, index) else None
     if word in language.clitics:
         return index if _is_clitic(line, language, index) else None
     return index if language.patterns["enclitic"].fullmatch(word) else None
+
+
+def _stands_for_noun(line: WordSpans, language: FollowUpWords, index: int) -> bool:
+    """ "buy one", "a decent one", "the frozen one"; not "one of", "the one that"."""
+    before, following = line.word(index - 1), line.word(index + 1)
+    if not line.is_word(index + 1) and before in language.verbs:
+        return True
+    article = line.word(index - 2)
+    told = following in language.relatives or following in language.links or following in language.prepositions
+    described = line.is_word(index - 1) and before not in language.function_words and before not in language.ordinals
+    others = [at for at in range(len(line.tokens)) if line.is_word(at) and at not in (index - 1, index)]
+    named = any(is_topical(language, line.word(at)) for at in others)
+    return described and not told and not named and (article in language.indefinite or article in language.articles)
 
 
 def _goes_somewhere(line: WordSpans, language: FollowUpWords, index: int) -> bool:

@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from ricordo.followups.candidates import Focus
 from ricordo.followups.phrases import Entity, Phrase, entities, phrases
-from ricordo.followups.reference import LONGEST_FOLLOW_UP, Addition, Candidate, Origin, ReferenceCue, Talk
+from ricordo.followups.reference import (
+    LONGEST_FOLLOW_UP,
+    MOST_CANDIDATES,
+    Addition,
+    Candidate,
+    Origin,
+    ReferenceCue,
+    Talk,
+)
 from ricordo.followups.rewrite import alternatives
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import all_words
@@ -27,7 +35,9 @@ from ricordo.languages.text import WordSpans, is_content, is_topical, root, spli
 
 ACTS = 0.6  # the least probability of the first phrase
 ACTS_ON_CUE = 0.4  # the same where the question has a cue
-ADDS = 0.5  # of each further phrase
+ACTS_ON_NAME = 0.3  # where it calls the phrase by its noun ("the therapy")
+ADDS = 0.5  # of a second phrase
+ADDS_BESIDE = 0.2  # of what a question was about beside a phrase of its answer, and the other way round
 KEEPS = 0.1  # of a phrase that the rules chose
 ASKS = 0.12  # of some phrase, where a question without a cue may mean one of two things
 SHORT_TALK = 2  # turns: in longer ones a cue is left to the rules
@@ -122,12 +132,21 @@ def scored(
 
 
 def needed(
-    scores: Sequence[tuple[Addition, float]], offered: Sequence[Addition], *, cued: bool
+    scores: Sequence[tuple[Addition, float]], offered: Sequence[Addition], least: float, *, points: bool
 ) -> tuple[Addition, ...]:
-    """The phrases that a question needs; empty if it is to be left as the rules read it."""
-    if not scores or scores[0][1] < (ACTS_ON_CUE if cued else ACTS):
+    """The phrases that a question needs; empty if it is to be left as the rules read it.
+
+    `points`: a word of the question may point into the answer ("that milk", "them").
+    """
+    if not scores or scores[0][1] < least:
         return ()
-    likely = [addition for addition, chance in scores[:_MOST] if chance >= ADDS or addition is scores[0][0]]
+    first = scores[0][0]
+    likely = [first]
+    for addition, chance in scores[1:]:
+        beside = addition.origin != first.origin and (points or addition.origin == "question")
+        if chance >= (ADDS_BESIDE if beside else ADDS):
+            likely.append(addition)
+            break
     # What the rules chose stays unless the scorer finds it unlikely; older phrases are no candidates of the scorer.
     chances = {addition.text: chance for addition, chance in scores}
     known = {stem(word) for addition in likely for word in split_words(addition.text).words}
@@ -362,9 +381,31 @@ def two_sides(talk: Talk) -> tuple[Candidate, ...]:
         return ()
     answered = split_words(last.response).words
     said = stems(answered)
-    if language.both.isdisjoint(answered) and any(names.isdisjoint(said) for names in meant):
-        return ()
+    named = sum(not names.isdisjoint(said) for names in meant)
+    if language.both.isdisjoint(answered) and named == 1:
+        return ()  # the answer chose one of them
     return tuple(Candidate(side, last.turn_number) for side in sides)
+
+
+def namesakes(talk: Talk) -> tuple[Candidate, ...]:
+    """The phrases of the last answer that "the policy" may mean: they end with the same noun and differ before it."""
+    last, language = talk.history[-1], talk.language
+    line = split_words(talk.question)
+    asked = stems(line.words)
+    for at in range(len(line.tokens) - 1):
+        noun = stem(line.word(at + 1))
+        if line.word(at) not in language.articles or line.word(at) in language.contracted or len(noun) < 3:
+            continue
+        if line.word(at + 2) in language.links or line.word(at + 2) in language.relatives:
+            continue
+        found: dict[frozenset[str], str] = {}
+        for entity in entities(last.response, language):
+            own = entity.phrase.stems - {noun}
+            if noun in entity.phrase.stems and own and own.isdisjoint(asked) and not entity.phrase.plural:
+                found.setdefault(own, entity.phrase.text)
+        if 1 < len(found) <= MOST_CANDIDATES and not any(a < b for a in found for b in found):
+            return tuple(Candidate(text, last.turn_number) for text in found.values())
+    return ()
 
 
 def _side_by_side(query: str, language: FollowUpWords) -> tuple[str, ...]:

@@ -284,7 +284,7 @@ def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refer
     topical = [Mention(phrase, turn.turn_number, "question") for phrase in said.topical]
     if not topical:
         centre = focus.centre
-    elif not focus.centre or (not said.refers and _opens_topic(topical, said.introduces)):
+    elif not focus.centre or (not said.refers and _opens_topic(topical, said.introduces, language)):
         centre = tuple(topical)
     else:
         centre = (*focus.centre[:1], *topical)
@@ -299,9 +299,13 @@ def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refer
     )
 
 
-def _opens_topic(topical: Sequence[Mention], introduced: bool) -> bool:
-    """Whether a question brings its own topic: it introduces one, or names it other than by "the …"."""
-    return introduced or any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
+def _opens_topic(topical: Sequence[Mention], introduced: bool, language: FollowUpWords) -> bool:
+    """Whether a question brings its own topic: it introduces one, or names it other than by "the …".
+
+    Where general nouns take the article too ("la metformina") the article tells nothing.
+    """
+    generic = bool(language.article_forms)
+    return introduced or generic or any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
 
 
 def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
@@ -335,13 +339,18 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
 
 
 def _agreeing(reference: ReferenceCue, focus: Focus, language: FollowUpWords) -> list[Mention]:
-    """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none."""
+    """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none.
+
+    Where it named nothing of that gender, an older name that does not disagree.
+    """
     determiners = {"f": language.feminine, "m": language.masculine}.get(reference.gender, frozenset())
     central = focus.centre[0].phrase.determiner if focus.centre else ""
     if not determiners or central in determiners or (reference.gender == "m" and not central):
         return []
     last = [m for m in focus.seen if m.turn_number == focus.turn_number and m.origin == "question"]
-    return [mention for mention in reversed(last) if mention.phrase.determiner in determiners][:1]
+    fitting = [mention for mention in reversed(last) if mention.phrase.determiner in determiners]
+    names = [mention for mention in reversed(focus.seen) if mention.phrase.proper and not mention.phrase.determiner]
+    return (fitting or (names if central else []))[:1]
 
 
 _LONGEST_NAME = 4  # words

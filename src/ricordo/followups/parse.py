@@ -20,6 +20,8 @@ _EXCLAMATION = 4
 _SENTENCE_END = re.compile(r"[.!?;:…]")
 _LONGEST_CORRECTION = 18
 _LONGEST_BARE = 7
+_LONGEST_SLIP = 6
+_MOST_SLIPS = 4  # "oh no wait, sorry"
 _FINAL_MARKS = " ?!.…,;"
 _LONGEST_ABOUT = 14  # words
 _BRIEF = 7
@@ -86,6 +88,9 @@ def cues_in_line(
     found = tuple(places(line, language, nouns))
     if named is not None and not found:
         found = (named,)
+    admitted = slip(line, language) if not found else None
+    if admitted is not None:
+        return (admitted,)
     compared = comparison(line, language, found)
     if compared is not None:
         return (compared,)
@@ -124,8 +129,9 @@ def continuation(line: WordSpans, language: FollowUpWords) -> ReferenceCue | Non
     while len(clauses) > 1 and all(line.word(at) in language.polite_endings for at in clauses[-1]):
         clauses.pop()
     for clause in (clauses[-1:] + clauses[:1])[: len(clauses)]:
-        # What stands beside the request is at most a short exclamation ("Interesting, …", "…, this is useful").
-        if any(len(other) > _EXCLAMATION for other in clauses if other is not clause):
+        # Beside the request stands a short exclamation ("Interesting, …"), or the reason for it after it.
+        reason = clause is clauses[0] and not line.text.endswith("?")
+        if not reason and any(len(other) > _EXCLAMATION for other in clauses if other is not clause):
             continue
         request = _request(line, language, clause)
         if request:
@@ -180,7 +186,7 @@ def back(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     if match is None:
         return None
     start, end = line.match_span(match)
-    rest = line.text[: match.start()] + " " + line.text[match.end() :]
+    rest = line.text if recalled is not None else line.text[: match.start()] + " " + line.text[match.end() :]
     content = "" if previous is not None else " ".join(re.findall(r"\w+", rest))
     must_match = recalled is not None
     return ReferenceCue("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
@@ -252,6 +258,38 @@ def correction(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
         if found is not None:
             return found
     return None
+
+
+def slip(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
+    """The part that is left of a message without the words that admit a slip ("sorry", "I misread it")."""
+    if line.text.endswith("?"):
+        return None
+    begin, end = 0, len(line.text.rstrip(_FINAL_MARKS))
+    admits = line.original.lstrip().startswith("*")
+    for _ in range(_MOST_SLIPS):
+        opens = language.patterns["slip_opens"].match(line.text, begin, end)
+        ends = language.patterns["slip_ends"].search(line.text, opens.end() if opens else begin, end)
+        if opens is None and ends is None:
+            break
+        admits = True
+        begin, end = opens.end() if opens else begin, ends.start() if ends else end
+    leads = language.patterns["slip_leads"].match(line.text, begin, end)
+    begin = leads.end() if leads else begin
+    new = line.text[begin:end].strip(_FINAL_MARKS + "*").split()
+    if not admits or not new or len(new) > _LONGEST_SLIP or any(_completes(word, language) for word in new):
+        return None
+    if not any(is_content(language, word) or language.is_number(word) for word in new):
+        return None
+    first, last = line.token_at(begin + line.text[begin:end].index(new[0])), line.token_at(end - 1)
+    while last > first and (not line.is_word(last) or line.word(last) in language.part_fillers):
+        last -= 1
+    start, stop = line.span(first, last)
+    part = _bare_part(line, language, start, stop)
+    return ReferenceCue("ellipsis", 0.8, start, stop, line.original[start:stop], part=part, corrects=True)
+
+
+def _completes(word: str, language: FollowUpWords) -> bool:
+    return word in language.auxiliaries or word in language.question_words or word in language.second_person
 
 
 def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[str]) -> ReferenceCue | None:

@@ -121,10 +121,8 @@ def _object_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
 
 def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tuple[int, int] | None:
     """Drop the verb that do-support leaves at an edge, then adjectives that say nothing of the topic."""
-    before = [line.word(at) for at in range(max(0, first - 3), first)]
-    if first < last and language.do_support and any(word in language.do_support for word in before):
-        subject_is_pronoun = bool(before) and before[-1] in language.subject_pronouns
-        if subject_is_pronoun:
+    if first < last and _asks_directly(line, language, first):
+        if line.word(first - 1) in language.subject_pronouns:
             first += 1
         elif not line.tokens[last].capital and _verb_missing(line, language, last):
             last -= 1
@@ -137,6 +135,14 @@ def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tu
     while first < last and not line.is_word(first):
         first += 1
     return (first, last) if line.is_word(first) else None
+
+
+def _asks_directly(line: WordSpans, language: FollowUpWords, first: int) -> bool:
+    """ "does the heat pump", "did he": only grammar stands between do-support and the phrase."""
+    at = first - 1
+    while at >= 0 and first - at < 3 and (_object_at(line, language, at) or line.word(at) in language.subject_pronouns):
+        at -= 1
+    return line.word(at) in language.do_support
 
 
 def _predicated(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
@@ -372,6 +378,10 @@ def in_answer(reference: ReferenceCue, talk: Talk) -> tuple[Addition, ...]:
     last = talk.history[-1]
     if not last.response or reference.kind not in ("pronoun", "ellipsis"):
         return ()
+    if talk.language.ordinals.get(reference.noun) == -1:
+        return tuple(
+            Addition(entity.phrase.text, last.turn_number, "answer") for entity in _last_named(reference, talk)
+        )
     if reference.noun:
         named = [name_of(entity, reference.noun) for entity in described(reference.noun, last.response, talk.language)]
         names = [name for name in named if name]
@@ -385,6 +395,17 @@ def in_answer(reference: ReferenceCue, talk: Talk) -> tuple[Addition, ...]:
         return ()  # "It" is what the questions are about.
     entity = spoken_of(reference, split_words(talk.question), last.response, talk.language)
     return (Addition(entity.phrase.text, last.turn_number, "answer"),) if entity is not None else ()
+
+
+def _last_named(reference: ReferenceCue, talk: Talk) -> tuple[Entity, ...]:
+    """ "quest'ultimo": what the last answer named last, of the same gender where both show it."""
+    gender, _ = _noun_agreement(reference.noun, talk.language)
+    found = [
+        entity
+        for entity in entities(talk.history[-1].response, talk.language)
+        if entity.phrase.topical and not (gender and entity.gender and entity.gender != gender)
+    ]
+    return tuple(found[-1:])
 
 
 def _described_anew(reference: ReferenceCue, talk: Talk) -> list[str]:

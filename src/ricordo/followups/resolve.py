@@ -7,7 +7,18 @@ give the same resolution; no text raises an error.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ricordo.followups.antecedents import ASKS, SHORT_TALK, needed, scored, shipped_scorer, two_sides
+from ricordo.followups.antecedents import (
+    ACTS,
+    ACTS_ON_CUE,
+    ACTS_ON_NAME,
+    ASKS,
+    SHORT_TALK,
+    namesakes,
+    needed,
+    scored,
+    shipped_scorer,
+    two_sides,
+)
 from ricordo.followups.candidates import (
     RECENT_TURNS,
     ListChoice,
@@ -51,6 +62,7 @@ from ricordo.followups.rewrite import (
     alternatives,
     asked_sentence,
     bracketed,
+    explains,
     fit_additions,
     frame_words,
     traced,
@@ -59,7 +71,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import is_topical, language_of, root, split_words
+from ricordo.languages.text import is_topical, language_of, root, split_words, stem
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -186,15 +198,36 @@ def _completed(
     left_out = references or (whole_question,)
     first = left_out[0]
     rivals = two_sides(talk) if not _told(first) and (references or scores[0][1] >= ASKS) else ()
+    rivals = rivals or namesakes(talk)
     if rivals:
         return left_out, _Bound(candidates=rivals)
-    found = needed(scores, offered, cued=bool(references))
+    least = ACTS_ON_CUE if references else ACTS_ON_NAME if _names(talk, scores[0][0]) else ACTS
+    found = needed(scores, offered, least, points=any(_points(each, talk.language) for each in references))
     if not found:
         return references, bound
     turn = next(turn for turn in talk.history if turn.turn_number == found[0].turn_number)
     text = turn.response or turn.query
     whole = Resolved(first.kind, turn.turn_number, None, text, turn.chunk_ids, first.confidence)
     return left_out, _Bound(bound.resolved or (whole,), (), found)
+
+
+def _names(talk: Talk, addition: Addition) -> bool:
+    """Whether the question calls a phrase of the last answer by one of its nouns: "the therapy"."""
+    line, language = split_words(talk.question), talk.language
+    if addition.origin != "answer":
+        return False
+    nouns = {stem(word) for word in split_words(addition.text).words}
+    articles, told = language.articles - language.contracted.keys(), language.links | language.relatives
+    return any(
+        line.word(at) in articles and stem(line.word(at + 1)) in nouns and line.word(at + 2) not in told
+        for at in range(len(line.tokens))
+    )
+
+
+def _points(cue: ReferenceCue, language: FollowUpWords) -> bool:
+    """Whether a pronoun tells more than "it" of what it stands for, so that it may be in the answer."""
+    told = cue.noun or cue.plural or cue.person or cue.gender or cue.text.lower() in language.demonstrative
+    return cue.kind == "pronoun" and bool(told)
 
 
 def _told(cue: ReferenceCue) -> bool:
@@ -236,7 +269,7 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
         asked = asked_sentence(_complete(talk, back))
         if not asked or len(asked.split()) > LONGEST_FRAME:
             continue
-        least = FITS_SENSE if reference.corrects else FITS
+        least = FITS_SENSE if reference.corrects and explains(reference.part, talk.language) else FITS
         written = "" if reference.whole else _edited(asked, reference, talk, least)
         if not written and reference.corrects:
             written = bracketed(asked, [reference.part])
@@ -397,6 +430,8 @@ def _bind_said(reference: ReferenceCue, talk: Talk) -> _Bound:
         described = bool(content_words(split_words(reference.content), talk.language))
         if described and reference.must_match:
             return _Bound()
+        if described and len(talk.history) > 1:
+            return _bind_turn(reference, talk.history[0], talk, certainty=0.4)  # a return is not to the last turn
         return _bind_last_answer(reference, talk, certainty=0.4 if described else 1.0)
     turn = found[0]
     item = best_item(reference.content, turn, talk.language)
@@ -439,6 +474,12 @@ def _bind_last_answer(
     reference: ReferenceCue, talk: Talk, certainty: float = 1.0, offered: tuple[Addition, ...] = ()
 ) -> _Bound:
     turn = next((t for t in reversed(talk.history) if t.response), talk.history[-1])
+    return _bind_turn(reference, turn, talk, certainty, offered)
+
+
+def _bind_turn(
+    reference: ReferenceCue, turn: PastTurn, talk: Talk, certainty: float, offered: tuple[Addition, ...] = ()
+) -> _Bound:
     confidence = round(reference.confidence * certainty, 3)
     whole = Resolved(reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, confidence)
     return _Bound((whole,), (), offered or _asked_of(turn, talk))

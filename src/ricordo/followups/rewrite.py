@@ -250,6 +250,12 @@ def with_part(
     return _in_place(question, line, part, incoming, new, language, offset)
 
 
+def explains(new: str, language: FollowUpWords) -> bool:
+    """Whether a new part may only tell which sense of the old one is meant: "the animal"."""
+    piece = split_words(new)
+    return piece.word(0) in language.articles and not any(token.capital for token in piece.tokens[1:])
+
+
 def _in_place(
     question: str, line: WordSpans, part: FramePart, incoming: FramePart, new: str, language: FollowUpWords, offset: int
 ) -> str:

@@ -180,6 +180,8 @@ _SMALL = """a an the and or but nor so if because while although though whereas 
     quite rather enough almost some any each every all both either neither none few many much more most less
     least several such same own up down off s t d ll re ve m let ok okay please thanks thank hello hi maybe
     perhaps long far soon well instead today currently actually exactly possibly it's"""
+_INTERJECTIONS = """um uh er erm hmm hm hey yo bro dude mate lol haha tho ngl tbh btw imo idk gonna wanna gotta kinda sorta
+    lemme gimme pls plz thx tmrw yeah yep nope huh eh ah oh wow oops cheers anyway basically literally whats u ur r"""
 _VERBS = """accept accepts add adds affect affects allow allows apply applies ask asks avoid avoids bake become
     becomes became begin begins began bring brings brought build builds built buy buys bought call called calls
     cause caused causes causing change changes changed check choose chose come comes came compare compares
@@ -259,7 +261,7 @@ _AFTERTHOUGHT = (
 
 FOLLOWUPS = FollowUpWords(
     code="en",
-    function_words=words(_SMALL, _PRONOUNS, _WH, _PREPOSITIONS, _AUX),
+    function_words=words(_SMALL, _INTERJECTIONS, _PRONOUNS, _WH, _PREPOSITIONS, _AUX),
     verbs=words(_VERBS),
     modifiers=words(_MODIFIERS, _EMPTY),
     empty_adjectives=words(_EMPTY),
@@ -407,7 +409,9 @@ FOLLOWUPS = FollowUpWords(
         r"|(?:still )?(?:don t|didn t|do not|did not|can t) (?:quite |really |fully )?(?:understand|get|follow)"
         r"|(?:am |m )(?:still )?(?:lost|confused)|(?:it s |that s |that is |it is )?(?:still )?not (?:very "
         r"|so )?clear"
-        r"|how so|meaning|what do you mean|in what (?:sense|way))"
+        r"|how so|meaning|what do you mean|in what (?:sense|way)"
+        r"|(?:are there|do you know|give me|tell me|list|name|add|find me|suggest) (?:any |some |a few |\w+ )?"
+        r"(?:others?|other ones|more(?: of (?:them|those|these))?))"
     ),
     going_on_tails=(
         r"(?:the last (?:thing|bit|sentence|part)"
@@ -575,6 +579,24 @@ FOLLOWUPS = FollowUpWords(
         r"(?P<add>.+ as in .+)",
         r"(?:oops|ops|no|nope|no no|sorry|wait|hang on|hold on|my mistake|my bad|wrong \w+|correction)(?: sorry| wait)?"
         r"(?: [,.:;!])+ (?:i )?(?P<bare>\w+(?: [^?]+)?)",
+    ),
+    slip_opens=(
+        r" ?(?:[*]|oops|ops|whoops|sorry|apologies|pardon|oh wait|wait|hang on|hold on|scratch that|strike that|correction"
+        r"|typo|my (?:bad|mistake|fault)|wrong(?: \w+)?|(?:oh |ah )?(?:no|nope|nah)(?: no)?|not (?:that|this)|actually|rather"
+        r"|(?:let me|i ll) (?:rephrase|correct (?:that|myself))|i (?:meant|mean|misread|mistyped|misspoke|got it wrong)"
+        r"(?: to (?:say|write|ask(?: about)?))?|i (?:d|had) meant|i was (?:asking|thinking|talking) (?:about|of)|i was after"
+        r"|i said .{1,30}? but|(?:that|it) should (?:be|have been|say)|make (?:it|that)|i should have said)"
+        r"(?: [,.:;!…-]+)*(?: |$)"
+    ),
+    slip_ends=(
+        r"(?: [,.:;!…-]+)* (?:sorry|actually|rather|instead|my (?:bad|mistake|fault)|oops|i mean|i meant(?: to say)?"
+        r"|i (?:misread|mistyped|misspoke|misremembered|got)(?: (?:it|that))?(?: wrong)?|is what i .{1,20}"
+        r"|i (?:should have|was trying to|wanted to|meant to) (?:said|say|write|ask)"
+        r"|(?:not|instead of|rather than) (?:the |an? |in )?\w+(?: \w+)?)$"
+    ),
+    slip_leads=(
+        r"(?:and |but |so )?(?:it s|it is|it was|that s|they re|there ll be|there are|we re|we are|i ve got|i have|i got"
+        r"|it ll be|this is|for example) "
     ),
     spellings={
         "u": "you",

@@ -140,6 +140,10 @@ class FollowUpWords:
     numerals: Words = frozenset()
     # A correction: its groups `new` and `old` are what is meant and what is taken back.
     corrections: tuple[str, ...] = ()
+    # Words that admit a slip, at the beginning and at the end of a message, and what leads to the new part.
+    slip_opens: str = r"(?!)"
+    slip_ends: str = r"(?!)"
+    slip_leads: str = r"(?!)"
     # What follows or precedes the new part and is none of it ("too", "sorry").
     part_fillers: Words = frozenset()
     # Words that introduce a name after a general noun ("called"); verbs that tell nothing of their subject.
@@ -195,7 +199,7 @@ class FollowUpWords:
             "measures infinitive participle first_person enclitic pleonastic own_subject openers bare_question "
             "zero_subject bare_predicate plural_verb "
             "statement back recalled the_one last_answer "
-            "comparison bare_comparison headless plural_of presupposing introduction"
+            "comparison bare_comparison headless plural_of presupposing introduction slip_opens slip_ends slip_leads"
         )
         return whole | {name: re.compile(getattr(self, name)) for name in names.split()}
 

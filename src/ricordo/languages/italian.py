@@ -198,6 +198,8 @@ _SMALL = """un uno una e ed o oppure ma però anche se non no sì si poi già an
     insieme almeno circa ok okay grazie prego ciao favore piacere po pure infine cioè ecco tanto tanta tanti
     tante ogni qualche alcuni alcune esattamente precisamente solitamente normalmente generalmente veramente
     ieri domani mentre siccome poiché affinché sebbene né che mediamente"""
+_INTERJECTIONS = """ehm uhm ehi ehilà mah boh beh bè aò ao oh ah eh raga bro lol senti senta ascolta scusa scusi dai vabbè
+    vabbe diciamo insomma comunque cmq ke xke xké xkè nn x qnd praticamente salve buongiorno buonasera"""
 _VERBS = """abbino accetta accettano accade aggiungere aggiungi aiuta aiutano apre aprire aumenta avviene
     avvengono basta bastano beve bevono bolle calcola calcolano cambia cambiano cambiò capita causa causano
     chiama chiamano chiede chiedere chiude cominciare cominciò comincia compra comprare comprende comporta
@@ -284,7 +286,7 @@ _AFTERTHOUGHT = r"(?: ,)?(?: (?:scusa|scusami|però|invece|veramente|per favore|
 
 FOLLOWUPS = FollowUpWords(
     code="it",
-    function_words=words(_SMALL, _PRONOUNS, _WH, _PREPOSITIONS, _AUX, _ARTICLES),
+    function_words=words(_SMALL, _INTERJECTIONS, _PRONOUNS, _WH, _PREPOSITIONS, _AUX, _ARTICLES),
     verbs=words(_VERBS),
     modifiers=words(_MODIFIERS, _EMPTY),
     empty_adjectives=words(_EMPTY),
@@ -384,14 +386,14 @@ FOLLOWUPS = FollowUpWords(
         "questo questa questi queste quest quel quello quella quelli quelle quei quegli quell tale tali"
     ),
     place=words("lì là"),
-    clitics=words("lo la li le l ne"),
+    clitics=words("lo la li le l ne gli"),
     clitic_hosts=words(
         """si ho hai ha abbiamo avete hanno posso puoi può possiamo possono devo devi deve dobbiamo devono
         voglio vuoi vuole vogliono vorrei faccio fai fa fanno prendo prendi prende metto metti mette so sai sa
         trovo trovi pago paghi compro compri conservo conservi preparo prepari uso usi installo disinstallo
         configuro conosci conosco scrisse pubblicò scoprì inventò fondò uccise vinse costruì dipinse compose
         diresse ideò creò chiamano usano mangiano soffrono esistono parli parlo soffre esiste abbino vede vedo
-        vedi sconsigli consigli spieghi"""
+        vedi sconsigli consigli spieghi do dai dà diamo serve servono piace piacciono manca basta"""
     ),
     enclitic=(
         r"\b(?:\w{2,}(?:ar|er|ir|ur)(?:lo|la|li|le|gli)|[fd][ai]r(?:lo|la|li|le)|\w{2,}(?:ar|ir)ne|farne"
@@ -448,7 +450,10 @@ FOLLOWUPS = FollowUpWords(
         r"|mi sono pers[oa]"
         r"|cioè|ossia|vale a dire|in che (?:senso|modo)|(?:cosa|che) (?:intendi|vuoi dire|vuol dire|significa)"
         r"|tipo|il resto"
-        r"|finisci|completa)"
+        r"|finisci|completa"
+        r"|(?:ce ne sono|ne esistono|ne conosci|me ne (?:dai|dici|fai|consigli)|(?:dam|dim|fam)mene|(?:aggiungi|elenca"
+        r"|trova|suggerisci|consiglia)ne)(?: (?:ancora|anche|altr[ieoa]|qualcun[oa]|due|tre|quattro|cinque|dieci"
+        r"|un paio|un)){1,3})"
     ),
     going_on_tails=(
         r"(?:l ultima (?:cosa|frase|parte)"
@@ -619,6 +624,24 @@ FOLLOWUPS = FollowUpWords(
     numerals=words(
         """due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette
         diciotto diciannove venti trenta quaranta cinquanta sessanta settanta ottanta novanta cento mille"""
+    ),
+    slip_opens=(
+        r" ?(?:[*]|ops|oops|scus(?:a|ami|i|ate)|perdona(?:mi)?|pardon|chiedo scusa|(?:ah |oddio |oh |ma )?no(?: no)?|oddio|anzi"
+        r"|aspetta|un attimo|rettifico|correggo|mi correggo|correzione|errore(?: (?:mio|di battitura))?|sbagliato|ho sbagliato"
+        r"|mi sono (?:sbagliat|confus|espress)[oa](?: male)?|mi sbagliavo|volevo dire|intendevo(?: dire)?|cioè|ehm|facciamo"
+        r"|ho (?:letto|scritto|capito) male|ho detto .{1,30}? ma|ma quale \w+|(?:ma )?(?:io )?(?:cercavo|chiedevo|parlavo"
+        r"|pensavo|dicevo|mi riferivo|mi serviva|volevo)(?: (?:a|di|del|al|della|alla|dello|dell))?|avrei dovuto dire"
+        r"|nel senso|meglio|più che altro)(?: [,.:;!…-]+)*(?: |$)"
+    ),
+    slip_ends=(
+        r"(?: [,.:;!…-]+)* (?:scus(?:a|ami|i|ate)|pardon|anzi|in realtà|veramente|invece|piuttosto|ops|però|errore mio"
+        r"|colpa mia|(?:mi sono|mi ero) (?:sbagliat|confus)[oa]|mi sbagliavo|ho sbagliato|avevo (?:letto|scritto|capito) male"
+        r"|ho (?:letto|scritto|capito) male|volevo dire|intendevo|dicevo|avrei dovuto dire"
+        r"|(?:non|invece di|al posto di) (?:il |lo |la |l |i |le |un |una |in |di )?\w+(?: \w+)?)$"
+    ),
+    slip_leads=(
+        r"(?:e |ma )?(?:è|sono|siamo|era|erano|saremo|andiamo|ho|abbiamo|si tratta di|quell[oa] giust[oa] è)"
+        r"(?: (?:da|in))?(?= )"
     ),
     corrections=(
         _SLIP + r"macché (?P<old>\w+(?: \w+)?) ,? ?(?P<new>.+)",
