@@ -1,7 +1,7 @@
 // Which sentence a citation stands for: in the answer the one before its mark, in the source the one that shares most
 // words with it.
 
-const END = /[.!?…:;]["»”)]?\s+(?=\S)/g;
+const END = /[.!?…]["»”)]?\s+(?=\S)/g;
 
 /** The sentences of a text, which together are the text. */
 export function sentences(text: string): string[] {

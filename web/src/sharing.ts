@@ -1,5 +1,4 @@
-// A conversation as one HTML file that anybody can read and nobody can change anything with: no script, nothing from
-// elsewhere. What draws it is loaded when it is asked for.
+// A conversation as one HTML file to read: no script in it, nothing from elsewhere. What draws it is loaded when it is asked for.
 
 import { get } from "./api.svelte";
 import { notices } from "./notices.svelte";

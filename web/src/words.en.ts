@@ -115,7 +115,6 @@ export const en: Record<keyof typeof it, string> = {
   correctLabel: "What you meant",
   correctGo: "Ask this",
   unanswered: "This question was never answered.",
-  failed: "The answer did not come: {reason}",
   // the conversation: what fails, versions, files
   refused403: "You may not do this with this key.",
   refused404: "This is not there any more.",
@@ -138,7 +137,7 @@ export const en: Record<keyof typeof it, string> = {
   importUnknown: "There are no conversations in this file that can be read.",
   searchFailed: "The search did not work: {reason}",
   waitingToSend: "Waiting for the server; it will be sent by itself.",
-  notSent: "it was not sent.",
+  notSent: "The question was not sent.",
   versions: "Versions of the answer",
   earlierVersion: "Previous version",
   laterVersion: "Next version",

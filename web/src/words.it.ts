@@ -117,7 +117,6 @@ export const it = {
   correctLabel: "Che cosa intendevi",
   correctGo: "Chiedi così",
   unanswered: "Questa domanda non ha avuto risposta.",
-  failed: "La risposta non è arrivata: {reason}",
   // the conversation: what fails, versions, files
   refused403: "Con questa chiave non puoi farlo.",
   refused404: "Non c'è più.",
@@ -140,7 +139,7 @@ export const it = {
   importUnknown: "In questo file non ci sono conversazioni che si possano leggere.",
   searchFailed: "La ricerca non è riuscita: {reason}",
   waitingToSend: "Aspetta il server; verrà inviata da sola.",
-  notSent: "non è stata inviata.",
+  notSent: "La domanda non è stata inviata.",
   versions: "Versioni della risposta",
   earlierVersion: "Versione precedente",
   laterVersion: "Versione successiva",
