@@ -19,7 +19,7 @@ from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 
 HIDDEN = (SPOKEN, "Pisa", "Rottnest")  # words of the victim's that nobody else may ever see
-OWNED = ("session_id", "topic_id", "fact_id", "flag_id", "document_id", "completion_id")
+OWNED = ("session_id", "topic_id", "fact_id", "flag_id", "document_id", "completion_id", "response_id")
 OPEN = ("/health", "/health/live", "/health/ready", "/metrics")
 
 
@@ -46,6 +46,12 @@ def victim_of(client: TestClient, key: dict[str, str]) -> dict[str, str]:
     client.post("/chat", json={"query": order, "session_id": session}, headers=key)
     kept = {"messages": [{"role": "user", "content": words}], "store": True, "metadata": {"session_id": session}}
     completion = client.post("/v1/chat/completions", json=kept, headers=key).json()
+    asked = {"input": f"Where does the {SPOKEN} sleep?", "conversation": session, "background": True}
+    response = client.post("/v1/responses", json=asked, headers=key).json()
+    assert (
+        client.get(f"/v1/responses/{response['id']}?stream=true", headers=key).status_code == 200
+    )  # until it has ended
+    (item, *_) = client.get(f"/v1/conversations/{session}/items", headers=key).json()["data"]
     (topic, *_) = client.get(f"/sessions/{session}/topics", headers=key).json()["items"]
     client.post(f"/sessions/{session}/end", headers=key)
     (fact, *_) = client.get("/facts", headers=key).json()["items"]
@@ -54,6 +60,7 @@ def victim_of(client: TestClient, key: dict[str, str]) -> dict[str, str]:
         "session_id": session, "turn_id": "victims-turn", "turn_number": "1", "topic_id": topic["id"],
         "fact_id": fact["id"], "flag_id": flag["id"], "document_id": document_id, "chunk_id": chunk["id"],
         "named": "anna", "chat_id": session, "completion_id": completion["id"], "model": "unknown",
+        "response_id": response["id"], "conversation_id": session, "item_id": item["id"],
     }  # fmt: skip
 
 
@@ -71,7 +78,7 @@ def everything_of(client: TestClient, key: dict[str, str], ids: dict[str, str]) 
 def attacks(document: dict[str, Any], ids: dict[str, str]) -> Iterator[tuple[str, str, Any]]:
     """Every operation with the victim's ids in its address, its query and its body."""
     # Last come those that let callers name sessions of their own, or erase themselves: what follows is no attack.
-    last = ("/v1/chat/completions", "/v1/responses", "/v1/conversations", "/ai/chat", "/users/{named}")
+    last = ("/v1/chat/completions", "/ai/chat", "/users/{named}")
     paths = sorted(document["paths"].items(), key=lambda pair: last.index(pair[0]) + 1 if pair[0] in last else 0)
     for path, operations in paths:
         for method, operation in operations.items():
@@ -109,6 +116,10 @@ def _body(path: str, ids: dict[str, str]) -> Any:
         "/documents": {"title": "mine", "text": "Mine."},
         "/keys": {"name": "mine", "user_id": "anna", "scopes": ["admin"]},
         "/v1/chat/completions": {"messages": [{"role": "user", "content": said}], "metadata": {"session_id": session}},
+        "/v1/responses": {"input": said, "conversation": session, "previous_response_id": None},
+        "/v1/responses/input_tokens": {"input": said, "previous_response_id": ids["response_id"]},
+        "/v1/conversations/{conversation_id}": {"metadata": {"a": "taken"}},
+        "/v1/conversations/{conversation_id}/items": {"items": [{"role": "user", "content": said}]},
         "/ai/chat": {"id": session, "messages": [{"role": "user", "parts": [{"type": "text", "text": said}]}]},
     }
     return bodies.get(path, {})

@@ -39,7 +39,7 @@ from ricordo.server.middleware import ETagMiddleware, GuardMiddleware, HeadMiddl
 from ricordo.server.openai_objects import OpenAIError
 from ricordo.server.options import ServerOptions, check_port, chosen_spool
 from ricordo.server.problems import MEDIA_TYPE, add_exception_handlers
-from ricordo.server.routes import chat, documents, openai, sessions, tenant
+from ricordo.server.routes import chat, documents, openai, responses, sessions, tenant
 from ricordo.server.service import Service
 from ricordo.server.tenant_schemas import Problem
 from ricordo.settings import Settings
@@ -120,7 +120,8 @@ def create_app(service: Service) -> FastAPI:
 def _add_routes(app: FastAPI) -> None:
     for router in (chat.router, sessions.router, tenant.router, documents.router, chat.ui_router):
         app.include_router(router, responses=_PROBLEMS)
-    app.include_router(openai.router, responses=_OPENAI_ERRORS)
+    for router in (openai.router, responses.router):
+        app.include_router(router, responses=_OPENAI_ERRORS)
 
 
 def _add_middleware(app: FastAPI, service: Service) -> None:

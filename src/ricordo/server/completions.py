@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Task
 from ricordo.chat.pipeline import Chat
-from ricordo.chat.response import ChatRequest, ChatResponse, Delta, Done, Event, Started
+from ricordo.chat.response import STOPPED, ChatRequest, ChatResponse, Delta, Done, Event, Started
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError
 from ricordo.limits import check_text
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ricordo.server.service import RequestUser
     from ricordo.server.streams import AnswerStream
 
-STOPPED = "the answer was stopped before its end"
 EMPTY_RESULT = "(nothing)"  # stored for an empty tool result, because a message needs text
 TURNS_COPIED = 50  # newest turns of a history that is stored in no session
 VERSIONS_KEPT = 5
@@ -306,6 +305,7 @@ class Completions:
             "tool_calls": [dict(call) for call in completion.tool_calls] if completion else [],
             "finish_reason": completion.finish_reason if completion else "stop",
             "degraded": list(answered.notes) if answered else [],
+            "stopped": bool(answered and STOPPED in answered.notes),
         }
         response = ChatResponse(prepared.sent.question, text, (), "other", 0.0, prepared.session_id, metadata)
         if answered is None:  # the same answer as often as it is wanted
@@ -364,7 +364,7 @@ def _merged_messages(context: Context, sent: SentMessages) -> tuple[Json, ...]:
 async def prepare(
     user: "RequestUser", model: str, request: CompletionRequest
 ) -> tuple[Completions, PreparedCompletion]:
-    """Store the question of a request for a model, and compose its prompt; ModelNotFound if there is no such model."""
+    """Store the question of a request for a model, and compose its prompt; ObjectNotFound if there is no such model."""
     answerer = await run_in_threadpool(user.service.answerer, user.caller.tenant_id, model)
     completions = Completions(await run_in_threadpool(lambda: user.chat), user.memory, answerer)
     prepared = await run_in_threadpool(completions.prepare, request)

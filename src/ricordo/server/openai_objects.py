@@ -7,14 +7,18 @@ with its turn, because it repeats what was said there.
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict
 
 from ricordo.engine.core import new_id
-from ricordo.errors import NotFoundError, StoreError, ValidationError
+from ricordo.errors import StoreError, ValidationError
+from ricordo.limits import is_id
 from ricordo.records.service import StoredItem
-from ricordo.records.turns import Owner, turn_id_of
+from ricordo.records.turns import Owner
+from ricordo.server.problems import ObjectNotFound
 from ricordo.stores.items import PART_END
 
 if TYPE_CHECKING:
@@ -29,6 +33,14 @@ _PLACE = f"objects{PART_END}"
 _LISTED = 10_000  # objects that a list looks at
 
 Json = Mapping[str, Any]
+ListLimit = Annotated[int, Query(ge=0, le=100)]
+ListOrder = Literal["asc", "desc"]
+
+
+class MetadataIn(BaseModel):
+    """The metadata of an object, which replaces the old."""
+
+    metadata: dict[str, Any] | None = None
 
 
 class ModelOut(BaseModel):
@@ -57,6 +69,35 @@ class CompletionOut(BaseModel):
     choices: list[dict[str, Any]]
     usage: dict[str, Any]
     metadata: dict[str, Any]
+
+
+class ResponseOut(BaseModel):
+    """A response in OpenAI's format."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    object: str
+    created_at: int
+    status: str
+    model: str
+    output: list[dict[str, Any]]
+
+
+class ConversationOut(BaseModel):
+    """A conversation in OpenAI's format."""
+
+    id: str
+    object: str
+    created_at: int
+    metadata: dict[str, Any]
+
+
+class InputTokensOut(BaseModel):
+    """How many tokens a request has."""
+
+    object: str
+    input_tokens: int
 
 
 class ObjectList(BaseModel):
@@ -92,45 +133,53 @@ class OpenAIError(BaseModel):
     error: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object, what its client sent for it, its session and turn, and the name of its running answer.
+
+    Without a turn it stays until its session goes; without a session, until it is deleted.
+    """
+
+    value: Json
+    sent: Sequence[Json] = ()
+    session_id: str | None = None
+    turn_id: str | None = None
+    answer_name: str = ""
+
+
 class StoredObjects:
-    """The objects of one user in one collection, each with what its client sent. Found by id, listed by age."""
+    """The objects of one user in one collection, found by id and listed by age."""
 
     def __init__(self, memory: "Memory", owner: Owner, collection: str) -> None:
         self._memory = memory
         self._owner = owner
         self._collection = collection
 
-    def put(self, value: Json, sent: Sequence[Json] = (), *, session_id: str, message_id: str | None = None) -> bool:
-        """Keep an object, over an older one of its id; False if the database cannot: the answer is given all the same.
-
-        `message_id` names the stored answer, if there is one.
-        """
-        body = json.dumps({"object": value, "sent": list(sent)}, ensure_ascii=False).encode("utf-8", "replace")
-        turn_id = turn_id_of(message_id) if message_id else None
+    def put(self, given: StoredObject) -> bool:
+        """Keep an object, over an older one of its id; False if the database cannot: it is given all the same."""
+        kept = {"object": given.value, "sent": list(given.sent), "answer": given.answer_name}
+        body, tag = json.dumps(kept).encode(), given.value["id"]
 
         def work(items: "ItemTransaction") -> None:
-            known = items.find(_PLACE, tag=value["id"], limit=1)
+            known = items.find(_PLACE, tag=tag, limit=1)
             key = known[0].key if known else new_id(self._memory.clock.now())
             created_at = known[0].created_at if known else None
-            items.put(
-                StoredItem(
-                    _PLACE, key, body, value["id"], created_at=created_at, session_id=session_id, turn_id=turn_id
-                )
-            )
+            item = StoredItem(_PLACE, key, body, tag, created_at=created_at)
+            items.put(replace(item, session_id=given.session_id, turn_id=given.turn_id))
 
         try:
             self._memory.store.items.write(self._owner, self._collection, self._memory.clock.now(), work)
-        except (StoreError, NotFoundError) as error:  # away, or the session was deleted meanwhile
+        except StoreError as error:  # it is away, or the session was deleted meanwhile
             about = {"operation": "keep", "tenant_id": self._owner.tenant_id, "user_id": self._owner.user_id}
             log.warning("an object could not be kept: %s", type(error).__name__, extra=about)
             return False
         return True
 
-    def get(self, object_id: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
-        """The object, what was sent for it, and its session; NotFoundError if there is none of this id."""
-        found = self._find(object_id)
+    def get(self, object_id: str, field: str = "id") -> StoredObject:
+        """The object of an id; ObjectNotFound names `field`."""
+        found = self._find(object_id, field)
         kept = json.loads(found.body)
-        return kept["object"], kept["sent"], found.session_id or ""
+        return StoredObject(kept["object"], kept["sent"], found.session_id, found.turn_id, kept["answer"])
 
     def delete(self, object_id: str) -> None:
         """Delete an object; the turn that it came from stays."""
@@ -149,9 +198,9 @@ class StoredObjects:
         )
         return [json.loads(item.body)["object"] for item in reversed(found)]
 
-    def _find(self, object_id: str) -> StoredItem:
-        if not object_id.isprintable():
-            raise NotFoundError("there is no object of this id for this user")
+    def _find(self, object_id: str, field: str = "id") -> StoredItem:
+        if not is_id(object_id):
+            raise ObjectNotFound(field, "there is nothing of this id for this user")
         found = self._memory.store.items.read(
             self._owner,
             self._collection,
@@ -159,7 +208,7 @@ class StoredObjects:
             lambda items: items.find(_PLACE, tag=object_id, limit=1),
         )
         if not found:
-            raise NotFoundError(f"there is nothing of the id {object_id!r} for this user")
+            raise ObjectNotFound(field, f"there is nothing of the id {object_id!r} for this user")
         return found[0]
 
 
@@ -199,3 +248,8 @@ def conversation_id(given: object) -> str | None:
     if named is not None and not (isinstance(named, str) and named):
         raise ValidationError("conversation", "must be an id, or an object with an id")
     return named
+
+
+def session_header(session_id: str) -> str:
+    """A session's id as a header value; empty if a header cannot hold it."""
+    return session_id if session_id.isascii() and session_id.isprintable() else ""

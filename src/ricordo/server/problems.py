@@ -31,10 +31,13 @@ from ricordo.server.streams import TooManyAnswers
 MEDIA_TYPE = "application/problem+json"
 
 
-class ModelNotFound(NotFoundError):  # noqa: N818 - the usual name
-    """A request names a model that is not configured."""
+class ObjectNotFound(NotFoundError):  # noqa: N818 - the usual name
+    """A request names something that does not exist; `field` is the parameter that names it."""
 
-    field, code = "model", "model_not_found"
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.code = f"{field}_not_found"
 
 
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}  # other names in Python before 3.13

@@ -35,7 +35,7 @@ from ricordo.server.credentials import ApiKeys, AuthError, Caller, JwtVerifier, 
 from ricordo.server.key_cache import KeyCache
 from ricordo.server.metrics import CountingStore, DailySeries, Metrics
 from ricordo.server.options import ServerOptions
-from ricordo.server.problems import ModelNotFound, error_body
+from ricordo.server.problems import ObjectNotFound, error_body
 from ricordo.server.streams import AnswerRegistry, AnswerStream
 from ricordo.session import Session
 from ricordo.settings import Settings
@@ -110,14 +110,14 @@ class Service:
         return [llm.name for llm in self.models] or [self.chat(self.settings.tenant_id).answerer.name]
 
     def answerer(self, tenant_id: str, model: str) -> Answerer:
-        """What answers under the name of a model; ModelNotFound lists the names."""
+        """What answers under the name of a model; ObjectNotFound lists the names."""
         chat, names = self.chat(tenant_id), self.model_names
         if model in ANY_MODEL or model == names[0]:
             return chat.answerer
         for llm in self.models[1:]:
             if llm.name == model:
                 return Model(llm, fallback=self.settings.model_fallback == "reader")
-        raise ModelNotFound(f"the model {model!r} is not known here; known are: {', '.join(names)}")
+        raise ObjectNotFound("model", f"the model {model!r} is not known here; known are: {', '.join(names)}")
 
     def _counter(self, model: str) -> TokenCounter:
         return counter_for(model, self.settings.locale.code)

@@ -134,6 +134,12 @@ class AnswerStream:
         finally:
             self.followers -= 1
 
+    async def first(self) -> StreamEvent | None:
+        """The first event, once it is there; None if the answer ends without one."""
+        async for event in self.follow():
+            return event
+        return None
+
     async def last(self) -> StreamEvent:
         """The last event, once the answer is finished."""
         while not self.finished:

@@ -8,10 +8,11 @@ import base64
 import json
 import struct
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from time import time
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -26,17 +27,22 @@ from ricordo.server.openai_objects import (
     CompletionOut,
     DeletedObject,
     EmbeddingsOut,
+    ListLimit,
+    ListOrder,
+    MetadataIn,
     ModelOut,
     ModelsOut,
     ObjectList,
+    StoredObject,
     StoredObjects,
     check_pairs,
     conversation_id,
     page_of,
+    session_header,
 )
-from ricordo.server.problems import ModelNotFound, body_response, openai_error
+from ricordo.server.problems import ObjectNotFound, body_response, openai_error
 from ricordo.server.service import ANY_MODEL, RequestUser, UserDep, utf8_header
-from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream, StreamEvent
+from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 
@@ -44,9 +50,6 @@ MOST_CHOICES = 16
 MOST_INPUTS = 2_048  # texts of one request for embeddings
 SESSION_NAMES = ("session_id", "conversation_id", "chat_id", "thread_id")  # keys of metadata
 _OURS = {"model", "messages", "stream", "stream_options", "user", "metadata", "conversation", "n", "store"}
-
-ListLimit = Annotated[int, Query(ge=0, le=100)]
-ListOrder = Literal["asc", "desc"]
 
 
 def _check_content(content: Any) -> Any:
@@ -85,12 +88,6 @@ class CompletionIn(BaseModel):
     metadata: dict[str, Any] | None = None
     conversation: Any = None
     store: bool | None = None
-
-
-class MetadataIn(BaseModel):
-    """The metadata of an object, which replaces the old."""
-
-    metadata: dict[str, Any] | None = None
 
 
 class EmbeddingsIn(BaseModel):
@@ -157,13 +154,12 @@ async def complete(
         if body.store and isinstance(result, ChatResponse):
             value = _completion(head, result.as_json()) | {"metadata": pairs}
             sent = [{"id": f"{value['id']}-{at}", **each} for at, each in enumerate(request.messages)]
-            stored_as = result.metadata.get("message_id")
-            _stored(user).put(value, sent, session_id=prepared.session_id, message_id=stored_as)
+            _stored(user).put(StoredObject(value, sent, prepared.session_id, prepared.turn_id))
 
     answer = begin(user, completions, prepared, keep)
     headers = {"X-Ricordo-Session": session_header(prepared.session_id)}
     if body.stream:
-        if (first := await first_event(answer)) and first.name == "error":  # before any word: the status can tell it
+        if (first := await answer.first()) and first.name == "error":  # before any word: the status can tell it
             return body_response(first.data | {"instance": "/v1/chat/completions"})
         usage = bool((body.stream_options or {}).get("include_usage"))
         return StreamingResponse(_chunks(head, answer, usage), media_type=SSE_MEDIA_TYPE, headers=SSE_HEADERS | headers)
@@ -194,16 +190,16 @@ def list_completions(
 @router.get("/chat/completions/{completion_id}", response_model=CompletionOut)
 def completion(completion_id: str, user: UserDep) -> dict[str, Any]:
     """A stored chat completion."""
-    return _stored(user).get(completion_id)[0]
+    return dict(_stored(user).get(completion_id).value)
 
 
 @router.post("/chat/completions/{completion_id}", response_model=CompletionOut)
 def update_completion(completion_id: str, body: MetadataIn, user: UserDep) -> dict[str, Any]:
     """Change the metadata of a stored chat completion."""
     stored = _stored(user)
-    value, sent, session_id = stored.get(completion_id)
-    value["metadata"] = check_pairs(body.metadata)
-    stored.put(value, sent, session_id=session_id)
+    known = stored.get(completion_id)
+    value = {**known.value, "metadata": check_pairs(body.metadata)}
+    stored.put(replace(known, value=value))
     return value
 
 
@@ -219,8 +215,7 @@ def completion_messages(
     completion_id: str, user: UserDep, after: str | None = None, limit: ListLimit = 20, order: ListOrder = "asc"
 ) -> dict[str, Any]:
     """The messages that a stored chat completion answers."""
-    _, sent, _ = _stored(user).get(completion_id)
-    return page_of(sent, after=after, limit=limit, order=order)
+    return page_of(_stored(user).get(completion_id).sent, after=after, limit=limit, order=order)
 
 
 @router.post("/embeddings", response_model=EmbeddingsOut)
@@ -230,7 +225,7 @@ def embeddings(body: EmbeddingsIn, user: UserDep) -> dict[str, Any]:
     chosen = settings.recall.embedder
     name = chosen.partition("#")[2] or embedder.name  # an address stays here
     if body.model not in (*ANY_MODEL, name, chosen):
-        raise ModelNotFound(f"the embedder {body.model!r} is not known here; known is: {name}")
+        raise ObjectNotFound("model", f"the embedder {body.model!r} is not known here; known is: {name}")
     texts = [body.input] if isinstance(body.input, str) else body.input
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise ValidationError("input", "must be a text or a list of texts; tokens are not taken")
@@ -264,13 +259,6 @@ def _session_in(metadata: Mapping[str, Any]) -> Any:
     return next((metadata[name] for name in SESSION_NAMES if metadata.get(name) is not None), None)
 
 
-async def first_event(answer: AnswerStream) -> StreamEvent | None:
-    """The first event of an answer, once it is there."""
-    async for event in answer.follow():
-        return event
-    return None
-
-
 def _completion(head: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:
     known = response["metadata"]
     answers = [{**known, "message": response["message"]}, *known.get("choices", ())]
@@ -288,11 +276,6 @@ def _choice(index: int, answer: Mapping[str, Any]) -> dict[str, Any]:
     if answer["tool_calls"]:
         message["tool_calls"] = list(answer["tool_calls"])
     return {"index": index, "message": message, "finish_reason": answer["finish_reason"], "logprobs": None}
-
-
-def session_header(text: str) -> str:
-    """An id as a header value; empty if a header cannot hold it."""
-    return text if text.isascii() and text.isprintable() else ""
 
 
 async def _chunks(head: Mapping[str, Any], answer: AnswerStream, usage: bool) -> AsyncIterator[str]:
