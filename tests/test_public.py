@@ -116,6 +116,7 @@ SIGNATURES = {
     ricordo.Memory.profile: ["user_id", "agent_id='default'", "*project=None"],
     ricordo.Memory.enhance_prompt: ["base", "*user_id", "*agent_id='default'", "*safety_rules=None", "*project=None"],
     ricordo.Memory.facts: ["user_id", "agent_id='default'", "*at=None", "*superseded=False", "*project=None"],
+    ricordo.Memory.write_fact: ["text", "*user_id", "*agent_id='default'", "*kind=''", "*replaces=''"],
     ricordo.Memory.forget_fact: ["fact_id", "*user_id", "*agent_id='default'"],
     ricordo.Memory.flags: ["user_id", "*state=None", "*limit=1000"],
     ricordo.Memory.set_flag: ["flag_id", "state", "*user_id"],

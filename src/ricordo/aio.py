@@ -261,6 +261,7 @@ class AsyncMemory:
     profile = _awaited(Memory.profile)
     enhance_prompt = _awaited(Memory.enhance_prompt)
     facts = _awaited(Memory.facts)
+    write_fact = _awaited(Memory.write_fact)
     forget_fact = _awaited(Memory.forget_fact)
     forget_message = _awaited(Memory.forget_message)
     flags = _awaited(Memory.flags)

@@ -259,6 +259,16 @@ class Memory:
         moment = self.clock.now() if at is None else check_time("at", at)
         return [fact for fact in known if fact.known_at(moment)]
 
+    def write_fact(
+        self, text: str, *, user_id: str, agent_id: str = DEFAULT_AGENT, kind: str = "", replaces: str = ""
+    ) -> "Fact":
+        """Write a fact by hand, or in place of the fact `replaces`; `kind` "instruction" is a standing wish."""
+        from ricordo.people.facts.learn import write_fact
+
+        check_text("text", text, self.settings.limits)
+        owner, agent = self._owner(user_id), check_id("agent_id", agent_id)
+        return write_fact(self._engine, owner, agent, text, kind=kind, replaces=replaces)
+
     def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         """Forget one fact: no word of it stays and it is not learned again. NotFoundError if there is none."""
         from ricordo.people.facts.learn import forget_fact

@@ -1,9 +1,11 @@
 """The memory beside the chat: what was sent and why, topics, facts, profile, summaries, quarantine, erasure."""
 
 import re
+from collections.abc import Callable
 
-from page_samples import Visitor, answered, ask, tab
-from playwright.sync_api import Page, expect
+import pytest
+from page_samples import Site, Visitor, answered, ask, tab
+from playwright.sync_api import Browser, Page, expect
 
 from ricordo.records.turns import Owner
 
@@ -11,6 +13,15 @@ from ricordo.records.turns import Owner
 def memory(page: Page):  # type: ignore[no-untyped-def]
     """The panel."""
     return page.get_by_role("complementary", name="Memoria")
+
+
+def expect_soon(page: Page, holds: Callable[[], bool], tries: int = 100) -> None:
+    """Wait until something holds on the server."""
+    for _ in range(tries):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("it does not hold")
 
 
 def told(visitor: Visitor, *questions: str) -> Page:
@@ -104,20 +115,63 @@ def test_topics_show_how_they_fade_and_can_be_changed(visitor: Visitor) -> None:
 
 
 def test_facts_show_their_source_and_can_be_forgotten(visitor: Visitor) -> None:
-    """A fact quotes its words and leads to them; one that no longer holds is marked; a forgotten one is gone."""
+    """A fact is a sentence that quotes its words and leads to them; one that no longer holds says so."""
     page = told(visitor, "Mi chiamo Anna e vivo a Torino.", "Adesso vivo a Milano.")
     tab(page, "Fatti")
     panel = memory(page)
-    expect(panel.locator("li.fact", has_text="Vive a Milano")).to_contain_text("vivo a Milano")
-    expect(panel.locator("li.fact", has_text="Vive a Torino")).to_have_count(0)
+    expect(panel.locator("li.fact", has_text="vivi a Milano.")).to_contain_text("vivo a Milano")
+    expect(panel.locator("li.fact", has_text="Vivi a Torino.")).to_have_count(0)
     panel.get_by_role("checkbox").check()
-    expect(panel.locator("li.fact", has_text="Vive a Torino")).to_contain_text("superato")
-    anna = panel.locator("li.fact", has_text="Anna")
+    expect(panel.locator("li.fact", has_text="Vivi a Torino.")).to_contain_text("poi è cambiato")
+    anna = panel.locator("li.fact", has_text="Ti chiami Anna.")
     anna.get_by_role("button", name=re.compile("Detto qui")).click()
     expect(page.locator("article[data-turn='1']")).to_be_focused()
     anna.get_by_role("button", name=re.compile("Dimentica")).click()
     expect(anna).to_have_count(0)
-    assert not [fact for fact in visitor.at.memory.facts(visitor.user, "default") if "Anna" in fact.text]
+    expect(panel.get_by_role("heading", name="Che cosa so di te")).to_be_focused()
+    page.get_by_role("button", name="Annulla").click()
+    expect(anna).to_have_count(1)
+    anna.get_by_role("button", name=re.compile("Dimentica")).click()
+    expect(anna).to_have_count(0)
+    page.reload()  # what was forgotten is told to the server when the page is left
+    expect(panel.locator("li.fact, .live, .empty").first).to_be_visible()
+    known = lambda: [fact for fact in visitor.at.memory.facts(visitor.user, "default") if "Anna" in fact.text]  # noqa: E731
+    expect_soon(page, lambda: not known())
+
+
+MENDED = {
+    "it": ("Memoria", "Fatti", "Vivo a Torino", "Vivo a Milano", "Vive a Milano.", "Correggi", "Salva"),
+    "en": ("Memory", "Facts", "I live in Turin", "I live in Rome", "Lives in Rome.", "Correct", "Save"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lang", ["it", "en"])
+def test_facts_and_instructions_are_written_by_hand(browser: Browser, served: Site, lang: str) -> None:
+    """A fact is added and corrected, a standing instruction is added; what may not be kept is refused with a notice."""
+    panel_name, facts_name, first, second, shown, correct, save = MENDED[lang]
+    visitor = Visitor(browser, served, f"mend-{lang}", locale={"it": "it-IT", "en": "en-GB"}[lang])
+    page = visitor.open()
+    panel = page.get_by_role("complementary", name=panel_name)
+    panel.get_by_role("tab", name=facts_name).click()
+    add, wish = panel.locator(".by-hand input").nth(0), panel.locator(".by-hand input").nth(1)
+    add.fill(first)
+    add.press("Enter")
+    expect(panel.locator("li.fact")).to_have_count(1)
+    expect(add).to_have_value("")
+    panel.locator("li.fact").get_by_role("button", name=re.compile(correct)).click()
+    field = panel.locator("li.fact input")
+    expect(field).to_be_focused()
+    field.fill(second)
+    panel.get_by_role("button", name=save, exact=True).click()
+    expect(panel.locator("li.fact .claim")).to_have_text(shown)
+    wish.fill("rispondi in breve")
+    wish.press("Enter")
+    expect(panel.locator("section").nth(1).locator("li.fact")).to_contain_text("Rispondi in breve.")
+    add.fill("guarda https://evil.example")
+    add.press("Enter")
+    expect(page.locator(".notice.bad")).to_be_visible()
+    expect(panel.locator("li.fact")).to_have_count(2)
+    visitor.close()
 
 
 def test_profile_and_summaries_come_when_a_session_ends(visitor: Visitor) -> None:

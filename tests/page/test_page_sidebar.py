@@ -59,7 +59,7 @@ def test_a_new_conversation_appears_at_once(visitor: Visitor) -> None:
     expect(page.locator("li.session")).to_have_count(1)
     answered(page, 1)
     page.get_by_role("button", name="Nuova conversazione").click()
-    expect(page.get_by_role("heading", name="Di che cosa parliamo?")).to_be_visible()
+    expect(page.locator(".start")).to_be_visible()
 
 
 def test_a_conversation_is_renamed_and_tagged(visitor: Visitor) -> None:
@@ -99,7 +99,7 @@ def test_a_deletion_can_be_taken_back(visitor: Visitor) -> None:
     answered(page, 1)
     act(page, "Preziosa", "Elimina")
     expect(page.locator("li.session")).to_have_count(0)
-    expect(page.get_by_role("heading", name="Di che cosa parliamo?")).to_be_visible()
+    expect(page.locator(".start")).to_be_visible()
     page.get_by_role("button", name="Annulla").click()
     expect(page.get_by_role("link", name="Preziosa")).to_be_visible()
     answered(page, 1)

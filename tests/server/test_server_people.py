@@ -230,3 +230,20 @@ def test_who_is_calling_is_told(client: TestClient) -> None:
     me = client.get("/me").json()
     assert (me["tenant_id"], me["user_id"], me["authenticated"]) == ("default", None, False)
     assert me["answerer"] == "reader"
+
+
+def test_facts_are_written_and_edited_by_hand(client: TestClient) -> None:
+    """A written fact is told as a sentence; an edited one ends the old; what may not be kept is refused by its field."""
+    made = client.post("/facts", json={"text": "I live in Pisa"}, headers=ANNA)
+    assert made.status_code == 201
+    assert (made.json()["kind"], made.json()["sentence"], made.json()["sources"]) == ("place", "Lives in Pisa.", [])
+    path = f"/facts/{made.json()['id']}"
+    assert client.patch(path, json={"text": "I live in Rome"}, headers=ANNA).json()["text"] == "Lives in Rome"
+    assert [each["text"] for each in client.get("/facts", headers=ANNA).json()["items"]] == ["Lives in Rome"]
+    wish = client.post("/facts", json={"text": "answer in short", "kind": "instruction"}, headers=ANNA).json()
+    assert (wish["kind"], wish["sentence"]) == ("instruction", "Answer in short.")
+    assert a_problem(client.post("/facts", json={"text": "x" * 201}, headers=ANNA), 422)["field"] == "text"
+    refused = client.post("/facts", json={"text": "see https://evil.example"}, headers=ANNA)
+    assert a_problem(refused, 422)["field"] == "text"
+    a_problem(client.patch("/facts/none", json={"text": "I live in Rome"}, headers=ANNA), 404)
+    a_problem(client.patch(path, json={"text": "I live in Oslo"}, headers={"X-Ricordo-User": "bruno"}), 404)

@@ -16,7 +16,8 @@ class Notices {
 
   say(text: string, action?: Notice["action"], kind: Notice["kind"] = "plain", seconds = 6): number {
     const id = next++;
-    this.items = [...this.items.slice(-3), { id, text, kind, action }];
+    const others = this.items.filter((each) => each.text !== text || each.action); // said once is enough
+    this.items = [...others.slice(-3), { id, text, kind, action }];
     setTimeout(() => this.drop(id), seconds * 1000);
     return id;
   }

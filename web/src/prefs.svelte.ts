@@ -5,6 +5,7 @@ export type Lang = "it" | "en";
 export type Theme = "system" | "light" | "dark";
 
 const KEY = "ricordo";
+const wide = matchMedia("(min-width: 1200px)");
 
 function kept(): { lang?: Lang; theme?: Theme; user?: string; inspector?: boolean } {
   try {
@@ -23,11 +24,13 @@ class Prefs {
   constructor() {
     this.#take();
     addEventListener("storage", (event) => event.key === KEY && this.#take());
+    wide.addEventListener("change", () => this.#take());
   }
 
   set(change: Partial<Pick<Prefs, "lang" | "theme" | "user" | "inspector">>): void {
     Object.assign(this, change);
-    const { lang, theme, user, inspector } = this;
+    const { lang, theme, user } = this;
+    const inspector = change.inspector ?? kept().inspector; // a choice only where one was made
     localStorage.setItem(KEY, JSON.stringify({ lang, theme, user, inspector }));
     this.show();
   }
@@ -42,7 +45,7 @@ class Prefs {
     this.lang = lang ?? (navigator.language.startsWith("it") ? "it" : "en");
     this.theme = theme ?? "system";
     this.user = user ?? "";
-    this.inspector = inspector ?? false;
+    this.inspector = inspector ?? wide.matches; // beside the chat where there is room for both
     this.show();
   }
 }

@@ -1,6 +1,6 @@
 // A turn as the page shows it: a kept one from the server's history, or one whose answer is still on its way.
 
-import type { ChatResponse, Clarification, Crisis, Offered, Reference, Turn } from "./types";
+import type { ChatResponse, Clarification, Crisis, Offered, Recalled, Reference, Turn } from "./types";
 
 export type State = "kept" | "asking" | "waiting" | "open" | "failed";
 
@@ -17,6 +17,8 @@ export class Shown {
   crisis = $state.raw<Crisis | null>(null);
   sources = $state.raw<Offered[]>([]);
   cited = $state.raw<string[]>([]);
+  recalled = $state.raw<Recalled[]>([]);
+  topic = $state<string | null>(null);
   degraded = $state.raw<string[]>([]);
   stopped = $state(false);
   answerer = $state("");
@@ -49,6 +51,8 @@ export class Shown {
     shown.stopped = known.stopped === true;
     shown.answerer = text(known.answerer);
     shown.archived = turn.archived;
+    shown.topic = turn.topic_id;
+    shown.recalled = recalled(known);
     shown.damage = turn.damage;
     if (Array.isArray(known.references)) shown.references = known.references as Reference[];
     if (known.intent === "crisis") shown.crisis = { tier: 0, category: "", notice: "", helplines: helplines(known.helplines, shown.response) };
@@ -84,6 +88,7 @@ export class Shown {
     if (done.data.length) this.sources = done.data;
     this.cited = known.citations ?? this.cited;
     this.degraded = known.degraded ?? [];
+    this.recalled = recalled(known);
     this.stopped = known.stopped ?? false;
     this.answerer = known.answerer ?? "";
     this.state = "kept";
@@ -95,6 +100,11 @@ function helplines(kept: unknown, response: string): Crisis["helplines"] {
   if (Array.isArray(kept)) return kept as Crisis["helplines"];
   const found = [...response.matchAll(/\b(\d{3,6})\b((?: [A-Z]\w+){0,3})/g)];
   return found.map(([, number, name]) => ({ number: number!, name: name!.trim() }));
+}
+
+/** What an answer quotes of the past, or else what was sent along with the question. */
+function recalled(known: Record<string, any>): Recalled[] {
+  return known.memory_sources?.length ? known.memory_sources : (known.recalled ?? []);
 }
 
 function text(value: unknown): string {

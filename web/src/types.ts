@@ -31,6 +31,15 @@ export interface Reference {
   confidence: number;
 }
 
+/** A message of the past that was quoted or sent along. */
+export interface Recalled {
+  message_id: string;
+  session_id: string;
+  turn_number: number;
+  role: string;
+  day: string;
+}
+
 export interface Clarification {
   question: string;
   options: { label: string; text: string }[];
@@ -121,6 +130,7 @@ export interface Topic {
   active_messages: number;
   archived_messages: number;
   archived_bytes: number;
+  turns: number[];
   summary: string | null;
   curve: { at: string; priority: number }[];
 }
@@ -129,6 +139,7 @@ export interface Fact {
   id: string;
   kind: string;
   text: string;
+  sentence: string;
   about: string;
   valid_from: string;
   valid_to: string | null;

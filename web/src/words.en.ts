@@ -1,8 +1,10 @@
 // Every sentence of the page in English.
 
 import type { it } from "./words.it";
+import { memoryEn } from "./words.memory.en";
 
 export const en: Record<keyof typeof it, string> = {
+  ...memoryEn,
   app: "Ricordo",
   tagline: "Talk, and see what it remembers.",
   skip: "Skip to the conversation",
@@ -86,8 +88,6 @@ export const en: Record<keyof typeof it, string> = {
   keyStop: "Stop the answer, close a panel",
   version: "Version {version} · answered by: {answerer}",
   conversation: "Conversation",
-  emptyTitle: "What shall we talk about?",
-  emptyText: "Ricordo keeps every turn, understands what you refer to, and shows what it sends to the model, and why.",
   emptyReader: "No model is connected: answers are sentences taken from your documents.",
   emptyDrop: "Drop a document here, or choose one",
   emptyDocs: "{count} {count|document|documents} at hand",
@@ -258,14 +258,9 @@ export const en: Record<keyof typeof it, string> = {
   curveOf: "Curve of “{title}”: now {now}, halves in {days} days",
   noFacts: "Nothing is known of you yet.",
   showOld: "Also what is no longer true",
-  validSince: "since {from}",
-  validUntil: "from {from} to {to}",
-  superseded: "superseded",
   said: "Said here",
   forget: "Forget",
   forgetFact: "Forget “{text}”",
-  forgotten: "Forgotten for good",
-  byPatterns: "from your words",
   madeBy: "by {who}",
   kindName: "name",
   kindPreference: "preference",

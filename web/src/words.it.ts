@@ -1,6 +1,9 @@
 // Every sentence of the page in Italian. {name} is filled in.
 
+import { memoryIt } from "./words.memory.it";
+
 export const it = {
+  ...memoryIt,
   app: "Ricordo",
   tagline: "Parla, e guarda che cosa ricorda.",
   skip: "Vai alla conversazione",
@@ -88,8 +91,6 @@ export const it = {
   version: "Versione {version} · risponde: {answerer}",
   // chat
   conversation: "Conversazione",
-  emptyTitle: "Di che cosa parliamo?",
-  emptyText: "Ricordo tiene ogni turno, capisce i rimandi e mostra che cosa manda al modello, e perché.",
   emptyReader: "Nessun modello è collegato: rispondo con frasi prese dai tuoi documenti.",
   emptyDrop: "Trascina qui un documento, oppure scegline uno",
   emptyDocs: "{count} {count|documento|documenti} a disposizione",
@@ -263,14 +264,9 @@ export const it = {
   // facts
   noFacts: "Non so ancora nulla di te.",
   showOld: "Anche ciò che non vale più",
-  validSince: "dal {from}",
-  validUntil: "dal {from} al {to}",
-  superseded: "superato",
   said: "Detto qui",
   forget: "Dimentica",
   forgetFact: "Dimentica «{text}»",
-  forgotten: "Dimenticato per sempre",
-  byPatterns: "dalle tue parole",
   madeBy: "da {who}",
   kindName: "nome",
   kindPreference: "preferenza",

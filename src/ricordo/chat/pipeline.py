@@ -7,6 +7,7 @@ and the response lists what was missing.
 
 import logging
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -29,11 +30,11 @@ from ricordo.chat.response import (
     Understood,
     helplines,
     intent,
-    memory_sources,
+    recalled_message,
     reference_infos,
     response_metadata,
     standalone_question,
-    stored_references,
+    stored_metadata,
     stored_response,
     trace,
 )
@@ -43,7 +44,7 @@ from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError,
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import followup_languages, language_of
 from ricordo.prompt.compose import as_chunks
-from ricordo.records.turns import Chunk, Owner, Turn
+from ricordo.records.turns import Chunk, Owner, Turn, turn_id_of
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
 from ricordo.session import OpenTurn
 
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("ricordo")
 
 EARLIER_ANSWERS = 4
+MOST_RECALLED = 3  # messages that a turn names as sent to the model; its receipt has all
 WARMING = ("Che cosa sai del mio forno?", "What do you know about my oven?")
 WARMING_USER = "warm-up"  # nothing is stored for it
 
@@ -347,31 +349,29 @@ class Chat:
                 state.notes.append(STOPPED)
                 return Answered("".join(said), (), (), 0.0, self.answerer.name)
 
+    def _recalled(self, user_id: str, context: "Context", answered: Answered) -> list[dict[str, Any]]:
+        """The first past messages that were sent to a model; an answer of the reader names those that it quotes."""
+        if answered.completion is None:
+            return []
+        ids = [each.id for each in context.receipt.kept if each.section == "recalled" and ":" in each.id]
+        owner = Owner(self.memory.settings.tenant_id, user_id)
+        with suppress(StoreError):
+            turns = [(each, self.memory.store.turns.get(owner, turn_id_of(each))) for each in ids[:MOST_RECALLED]]
+            return [recalled_message(each, turn) for each, turn in turns if turn]
+        return []
+
     def _store_answer(self, state: _TurnState, context: "Context", answered: Answered) -> ChatResponse:
         """Store the answer and build the response."""
         request = state.request
         intended = self._intent(request, context)
+        kept: dict[str, Any] = {}
         if state.turn is not None:
-            kept = {
+            kept = stored_metadata(request.query, context, answered, state.notes, state.timings) | {
                 "intent": intended,
-                "confidence": answered.confidence,
                 "result_count": len(state.found),
-                "answerer": answered.answerer,
             }
-            if answered.act:
-                kept["act"] = answered.act
-            if answered.sources:
-                kept["memory_sources"] = memory_sources(answered)
-            if meant := standalone_question(request.query, context):
-                kept["standalone"] = meant
-            if points := stored_references(context):
-                kept["references"] = points
-            if STOPPED in state.notes:
-                kept["stopped"] = True
-            if context.crisis:
-                kept["helplines"] = list(helplines(context.crisis))
-            if context.clarification:
-                kept["clarification"] = [option.name for option in context.clarification.options]
+            if recalled := self._recalled(request.user_id, context, answered):
+                kept["recalled"] = recalled
             try:
                 state.turn.answer(answered.text, chunk_ids=answered.cited, metadata=kept, receipt=context.receipt)
             except NotFoundError:
@@ -388,7 +388,9 @@ class Chat:
             intent=intended,
             confidence=answered.confidence,
             session_id=state.session.id,
-            metadata=state.ids() | response_metadata(request.query, context, answered, state.notes, state.timings),
+            metadata=state.ids()
+            | response_metadata(request.query, context, answered, state.notes, state.timings)
+            | {"recalled": kept.get("recalled", [])},
         )
 
 

@@ -216,7 +216,7 @@ def response_metadata(
     query: str, context: "Context", answered: "Answered", notes: Sequence[str], timings: Mapping[str, float]
 ) -> dict[str, Any]:
     """The metadata of a response."""
-    receipt, completion, crisis, pending = context.receipt, answered.completion, context.crisis, context.clarification
+    receipt, crisis, pending = context.receipt, context.crisis, context.clarification
     return {
         "standalone": standalone_question(query, context),
         "references": [_plain(each) for each in reference_infos(context)],
@@ -235,14 +235,53 @@ def response_metadata(
         "memory_sources": memory_sources(answered),
         "answerer": answered.answerer,
         "counter": receipt.counter,
-        "tokens": {
-            "prompt": completion.prompt_tokens if completion else receipt.total_tokens,
-            "completion": completion.completion_tokens if completion else 0,
-            "exact": completion.tokens_exact if completion else receipt.counter_exact,
-        },
+        "tokens": _tokens(context, answered),
         "stopped": STOPPED in notes,
         "degraded": [note for note in dict.fromkeys(notes) if note != STOPPED],
         "timings_ms": dict(timings),
+    }
+
+
+def _tokens(context: "Context", answered: "Answered") -> dict[str, Any]:
+    receipt, completion = context.receipt, answered.completion
+    return {
+        "prompt": completion.prompt_tokens if completion else receipt.total_tokens,
+        "completion": completion.completion_tokens if completion else 0,
+        "exact": completion.tokens_exact if completion else receipt.counter_exact,
+    }
+
+
+def stored_metadata(
+    query: str, context: "Context", answered: "Answered", notes: Sequence[str], timings: Mapping[str, float]
+) -> dict[str, Any]:
+    """What a turn keeps of its answer, for the page and for a request that is sent again; empty values are left out."""
+    pending = context.clarification
+    found = {
+        "confidence": answered.confidence,
+        "answerer": answered.answerer,
+        "tokens": _tokens(context, answered),
+        "timings_ms": dict(timings),
+        "act": answered.act,
+        "memory_sources": memory_sources(answered),
+        "standalone": standalone_question(query, context),
+        "references": stored_references(context),
+        "stopped": STOPPED in notes,
+        "helplines": list(helplines(context.crisis)) if context.crisis else [],
+        "clarification": [option.name for option in pending.options] if pending else [],
+    }
+    always = ("confidence", "answerer")
+    return {name: value for name, value in found.items() if value or name in always}
+
+
+def recalled_message(message_id: str, turn: "Turn") -> dict[str, Any]:
+    """A past message that was sent to a model, as metadata names it."""
+    said = next((each for each in turn.messages if each.id == message_id), None)
+    return {
+        "message_id": message_id,
+        "session_id": turn.session_id,
+        "turn_number": turn.turn_number,
+        "role": said.role if said else "user",
+        "day": (said.created_at if said else turn.created_at).date().isoformat(),
     }
 
 

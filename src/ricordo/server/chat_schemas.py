@@ -322,7 +322,7 @@ class CurvePoint(BaseModel):
 
 
 class TopicOut(BaseModel):
-    """A topic, with its figures and the curve of its decay."""
+    """A topic, with its figures and the curve of its decay; `turns` are the numbers of its turns in working memory."""
 
     id: str
     title: str
@@ -339,6 +339,7 @@ class TopicOut(BaseModel):
     active_messages: int
     archived_messages: int
     archived_bytes: int
+    turns: list[int]
     summary: str | None
     curve: list[CurvePoint]
 

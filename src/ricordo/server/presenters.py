@@ -13,6 +13,7 @@ from typing import Any
 from ricordo.errors import ValidationError
 from ricordo.followups.reference import Pending, Resolved
 from ricordo.limits import check_id, check_time
+from ricordo.people.facts.clauses import retold
 from ricordo.recall.evidence import stems
 from ricordo.recall.search import Hit
 from ricordo.records.derived import Fact, Flag, Summary, Topic
@@ -122,6 +123,7 @@ def topic_out(topic: Topic, now: datetime, fading: Fading, archived_bytes: int =
         "active_messages": topic.message_count - topic.archived_count,
         "archived_messages": topic.archived_count,
         "archived_bytes": archived_bytes,
+        "turns": list(topic.hot),
         "summary": topic.summary,
         "curve": [{"at": at, "priority": topic.priority(at, fading)} for at in curve],
     }
@@ -133,6 +135,7 @@ def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
         "id": fact.id,
         "kind": fact.shown_kind,
         "text": fact.text,
+        "sentence": fact_sentence(fact),
         "about": fact.about,
         "language": fact.language,
         "valid_from": fact.valid_from,
@@ -151,6 +154,14 @@ def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
             for source in fact.sources
         ],
     }
+
+
+def fact_sentence(fact: Fact) -> str:
+    """A fact as a whole sentence to the user, in the second person where it is sure: "You live in Turin."."""
+    said = None if fact.is_instruction or not fact.sources else fact.sources[-1].quote
+    told = (said and retold(said, fact.language, "second")) or fact.text.strip('«»“”"')
+    told = f"{told[:1].upper()}{told[1:]}"
+    return told if not told or told[-1] in ".!?…" else f"{told}."
 
 
 def summary_out(summary: Summary) -> dict[str, Any]:

@@ -51,11 +51,12 @@ class SourceOut(BaseModel):
 
 
 class FactOut(BaseModel):
-    """One claim about a user, with its sources and period of validity."""
+    """One claim about a user, with its sources and period of validity; `sentence` tells it to the user."""
 
     id: str
     kind: str
     text: str
+    sentence: str
     about: str
     language: str
     valid_from: datetime

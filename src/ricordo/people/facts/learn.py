@@ -1,4 +1,4 @@
-"""Learn facts from the turns of a session, a few turns per pass, in the background; forget one; end a session.
+"""Learn facts from the turns of a session, a few turns per pass, in the background; write or forget one; end a session.
 
 Learning reads the turns that have not been read yet, skips what must not be learned (crises, quarantined messages, text
 composed from memory), extracts claims and merges them into the stored facts with an optimistic write. A command to
@@ -17,18 +17,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
+from typing import cast
 from zoneinfo import ZoneInfo
 
 from ricordo.engine import LLM
-from ricordo.engine.core import EVERY, Engine, Scope
-from ricordo.errors import NotFoundError, StoreError, StoreUnavailable
-from ricordo.people.facts.claims import JUDGE, Claim, ForgetCommand, MessageTime, UserMessage
+from ricordo.engine.core import EVERY, Engine, Scope, new_id
+from ricordo.errors import NotFoundError, StoreError, StoreUnavailable, ValidationError
+from ricordo.languages.text import guess_language
+from ricordo.people.facts.claims import JUDGE, Claim, ForgetCommand, MessageTime, UserMessage, refusal_reason
 from ricordo.people.facts.extraction import extract_facts
-from ricordo.people.facts.merge import LearningContext, facts_to_forget, merge_claims
+from ricordo.people.facts.merge import LearningContext, facts_to_forget, merge_claims, new_fact
 from ricordo.people.facts.statements import forget_commands
 from ricordo.people.summaries.condense import condense_now, write_session_summary
 from ricordo.people.summaries.summarise import SummaryWriter, writer_of
-from ricordo.records.derived import Fact, FactChange, KnownFacts, Source, Summary
+from ricordo.records.derived import FACT_KINDS, Fact, FactChange, FactKind, KnownFacts, Source, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn, turn_id_of
 from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.safety.screen import origin_of, screen_of
@@ -199,6 +201,57 @@ def forget_change(people: KnownFacts, fact_id: str) -> FactChange:
 
 def _tombstone(fact: Fact) -> Fact:
     return replace(fact, text="", about="", sources=(), forgotten=True)
+
+
+BY_HAND = "user"  # made_by of a fact that the user wrote
+INSTRUCTION = "instruction"
+
+
+def write_fact(engine: Engine, owner: Owner, agent_id: str, text: str, *, kind: str = "", replaces: str = "") -> Fact:
+    """Write a fact by hand: a new one, or in place of a known one, which stays as what was true before.
+
+    The rules that read messages find its kind and subject, so that "I live in Rome" ends another home; words that they
+    do not read stay as they are. The kind `instruction` makes it a standing wish.
+    """
+    safe = redact(text, dict.fromkeys(PII_KINDS, engine.settings.safety.personal_data))
+    if safe.blocked:
+        raise ValidationError("text", "holds personal data that the settings do not allow to be kept")
+    line = " ".join(_MASK.sub(r"(\1)", safe.text).split())
+    for _ in range(MAX_ATTEMPTS):
+        people = engine.store.people.facts(owner, agent_id)
+        old = next((each for each in people.facts if each.id == replaces and not each.forgotten), None)
+        if replaces and old is None:
+            raise NotFoundError(
+                f"there is no fact {replaces!r} of this user for this agent; list the facts to see their ids"
+            )
+        context = LearningContext(agent_id, engine.clock.now())
+        fact = _fact_by_hand(line, kind, old, context)
+        ended = [
+            replace(each, valid_to=max(context.now, each.valid_from), superseded_by=fact.id)
+            for each in people.facts
+            if each.known_at(context.now) and (each.id == replaces or (each.about and each.about == fact.about))
+        ]
+        if same := next((each for each in ended if each.text == fact.text), None):
+            return next(each for each in people.facts if each.id == same.id)  # known already
+        if engine.store.people.put_facts(owner, agent_id, FactChange(people.revision, (*ended, fact))):
+            screen_of(engine).facts(engine, owner, "", [fact])
+            return fact
+    raise StoreUnavailable("the fact could not be stored because of concurrent writes; try again")
+
+
+def _fact_by_hand(line: str, kind: str, old: Fact | None, context: LearningContext) -> Fact:
+    """The fact that a line says, without a source; ValidationError if it may not be kept."""
+    wish = kind == INSTRUCTION or bool(old and old.is_instruction)
+    said = UserMessage(f"hand-{new_id(context.now)}", "", line, context.now, "user_edit")
+    about = old.about if old else f"{INSTRUCTION}:hand:{said.id}" if wish else ""
+    named = cast(FactKind, kind) if kind in FACT_KINDS else old.kind if old else "other"
+    claim = Claim(named, f"«{line}»" if wish else line, about, line, guess_language(line), said, made_by=JUDGE)
+    if why := refusal_reason(claim):
+        raise ValidationError("text", f"cannot be kept as a fact: {why}")
+    read = () if wish else extract_facts([said]).candidates
+    if len(read) == 1 and read[0].kind == (named if kind or old else read[0].kind) and not refusal_reason(read[0]):
+        claim = replace(read[0], about=about or read[0].about)
+    return replace(new_fact(claim, claim.about, context), sources=(), made_by=BY_HAND)
 
 
 PAGE = 200

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
 
 import ricordo
 from ricordo.errors import NotFoundError, StoreError
@@ -32,6 +33,25 @@ _DOWN: Any = {503: {"model": schemas.HealthOut, "description": "Chats cannot be 
 INDEX_WAIT_SECONDS = 5.0  # for an index that is behind
 Filter = Annotated[str | None, Query(min_length=1, max_length=255)]
 Agent = Annotated[str, Query(min_length=1, max_length=255)]
+
+
+class FactIn(BaseModel):
+    """A fact written by hand; `instruction` is a standing wish for all later answers."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "Vivo a Torino"}]})
+
+    text: Annotated[str, Field(min_length=1, max_length=200)]
+    kind: (
+        Literal["name", "preference", "difficulty", "goal", "place", "date", "relation", "other", "instruction"] | None
+    ) = None
+
+
+class FactPatch(BaseModel):
+    """The new words of a fact."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 @router.get("/api/conversations/memory", response_model=schemas.MemoryOut, tags=PERSON)
@@ -62,6 +82,20 @@ def facts(
     known = user.memory.facts(user.id, agent_id, at=at, superseded=all, project=project)
     numbers = turn_numbers(user.memory.store, user.owner, known)
     return {"items": [fact_out(fact, numbers) for fact in known]}
+
+
+@router.post("/facts", status_code=201, response_model=schemas.FactOut, tags=PERSON)
+def write_fact(body: FactIn, user: UserDep, agent_id: Agent = "default") -> dict[str, Any]:
+    """Write a fact, or with the kind `instruction` a standing wish, by hand."""
+    fact = user.memory.write_fact(body.text, user_id=user.id, agent_id=agent_id, kind=body.kind or "")
+    return fact_out(fact, {})
+
+
+@router.patch("/facts/{fact_id}", response_model=schemas.FactOut, tags=PERSON)
+def edit_fact(fact_id: str, body: FactPatch, user: UserDep, agent_id: Agent = "default") -> dict[str, Any]:
+    """Put a new fact in place of one; the old one stays as what was true before."""
+    replaced = path_id("fact", fact_id)
+    return fact_out(user.memory.write_fact(body.text, user_id=user.id, agent_id=agent_id, replaces=replaced), {})
 
 
 @router.delete("/facts/{fact_id}", status_code=204, tags=PERSON)
