@@ -68,6 +68,7 @@ def test_a_standing_wish_can_be_written(home: Any) -> None:
         wish = memory.write_fact("rispondi sempre in breve", kind="instruction", **ANNA)
         assert wish.shown_kind == "instruction"
         assert "rispondi sempre in breve" in memory.profile("anna").key_facts[0]
+        assert len(memory.facts("anna", project="tesi")) == 2  # what was written by hand counts in every project
         changed = memory.write_fact("rispondi con esempi", replaces=wish.id, **ANNA)
         assert changed.is_instruction
         memory.forget_fact(changed.id, **ANNA)

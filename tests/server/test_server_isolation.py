@@ -113,6 +113,8 @@ def _body(path: str, ids: dict[str, str]) -> Any:
         "/sessions/{session_id}/topics/{topic_id}/feedback": {"helpful": False},
         "/sessions/{session_id}/topics/{topic_id}": {"importance": 0.0},
         "/flags/{flag_id}": {"state": "released"},
+        "/facts": {"text": "I live in Oslo"},
+        "/facts/{fact_id}": {"text": "I live in Oslo"},
         "/documents": {"title": "mine", "text": "Mine."},
         "/keys": {"name": "mine", "user_id": "anna", "scopes": ["admin"]},
         "/v1/chat/completions": {"messages": [{"role": "user", "content": said}], "metadata": {"session_id": session}},

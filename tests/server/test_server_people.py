@@ -233,7 +233,7 @@ def test_who_is_calling_is_told(client: TestClient) -> None:
 
 
 def test_facts_are_written_and_edited_by_hand(client: TestClient) -> None:
-    """A written fact is told as a sentence; an edited one ends the old; what may not be kept is refused by its field."""
+    """A written fact is told as a sentence; an edited one ends the old; what may not be kept is refused."""
     made = client.post("/facts", json={"text": "I live in Pisa"}, headers=ANNA)
     assert made.status_code == 201
     assert (made.json()["kind"], made.json()["sentence"], made.json()["sources"]) == ("place", "Lives in Pisa.", [])

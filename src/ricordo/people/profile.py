@@ -223,7 +223,7 @@ def profile_of(
 def in_project(engine: Engine, owner: Owner, facts: Iterable[Fact], project: str) -> list[Fact]:
     """The facts that count in a project: said in it or outside of every project, and the person's own everywhere.
 
-    The person's own are the name and the standing instructions.
+    The person's own are the name, the standing instructions and what they wrote by hand.
     """
     projects = _ProjectsOfSessions(engine, owner)
     return [
@@ -231,6 +231,7 @@ def in_project(engine: Engine, owner: Owner, facts: Iterable[Fact], project: str
         for fact in facts
         if fact.is_instruction
         or fact.kind == "name"
+        or not fact.sources
         or any(projects[source.session_id] in (project, "") for source in fact.sources)
     ]
 

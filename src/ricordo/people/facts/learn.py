@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import cast
 from zoneinfo import ZoneInfo
 
 from ricordo.engine import LLM
@@ -244,7 +243,7 @@ def _fact_by_hand(line: str, kind: str, old: Fact | None, context: LearningConte
     wish = kind == INSTRUCTION or bool(old and old.is_instruction)
     said = UserMessage(f"hand-{new_id(context.now)}", "", line, context.now, "user_edit")
     about = old.about if old else f"{INSTRUCTION}:hand:{said.id}" if wish else ""
-    named = cast(FactKind, kind) if kind in FACT_KINDS else old.kind if old else "other"
+    named: FactKind = kind if kind in FACT_KINDS else old.kind if old else "other"
     claim = Claim(named, f"«{line}»" if wish else line, about, line, guess_language(line), said, made_by=JUDGE)
     if why := refusal_reason(claim):
         raise ValidationError("text", f"cannot be kept as a fact: {why}")
