@@ -51,7 +51,8 @@ def _awaited(
 
     @functools.wraps(method)
     async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
-        result = await asyncio.to_thread(method, self._sync, *args, **kwargs)
+        # By name: what was put around a method since, such as a span, is called too.
+        result = await asyncio.to_thread(getattr(self._sync, method.__name__), *args, **kwargs)
         return wrap(self, result) if wrap else result
 
     return call
