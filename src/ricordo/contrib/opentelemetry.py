@@ -1,7 +1,7 @@
 """Spans for memory operations, by OpenTelemetry's conventions for generative AI.
 
-`instrument()` puts a span around the methods of `Memory` and `Session` that read or change memory. The server, the async
-API and the adapters call the same methods, so one call covers them all. Before it nothing is imported or wrapped.
+`instrument()` puts a span around the methods of `Memory` and `Session` that read or change memory. The server, the
+async API and the adapters call the same methods, so one call covers them all. Before it nothing is imported or wrapped.
 Text (what was asked, what was found or kept) is recorded only where `capture_content` or the variable
 `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` asks for it. A failure here never fails a call.
 """
@@ -49,7 +49,7 @@ class Record(NamedTuple):
 class Outcome(NamedTuple):
     """What a call did: how many records, and those that have a name."""
 
-    count: int | None = None
+    total: int | None = None
     records: Sequence[Record] = ()
 
 
@@ -185,8 +185,8 @@ def _describe(
         if operation.record:
             named = kwargs.get(operation.record) or next(iter(args), "")
             outcome = Outcome(1, (Record(str(named)),))
-        if outcome.count is not None:
-            span.set_attribute("gen_ai.memory.record.count", outcome.count)
+        if outcome.total is not None:
+            span.set_attribute("gen_ai.memory.record.count", outcome.total)
         if operation.name != "search_memory" and len(outcome.records) == 1:
             span.set_attribute("gen_ai.memory.record.id", outcome.records[0].id)
         if not content:
