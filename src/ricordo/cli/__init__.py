@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ricordo.cli import chat, context, demo, maintenance, people, search, serve, sessions, transfer, turns
+from ricordo.cli import chat, context, demo, evaluate, maintenance, people, search, serve, sessions, transfer, turns
 from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
 from ricordo.cli.output import Output, escape_unencodable
 from ricordo.errors import RicordoError
@@ -32,6 +32,7 @@ COMMANDS = (
     *people.SAFETY_COMMANDS,
     *serve.KEYS_COMMANDS,
     *serve.POSTGRES_COMMANDS,
+    *evaluate.COMMANDS,
     *maintenance.COMMANDS,
     *maintenance.WEIGHTS_COMMANDS,
     *maintenance.BENCH_COMMANDS,
