@@ -109,7 +109,7 @@ SIGNATURES = {
     ricordo.Memory.import_documents: ["documents", "*user_id=None", "*progress=None", "*project=None"],
     ricordo.Memory.search: [
         "query", "*user_id", "*limit=10", "*session_id=None", "*agent_id=None", "*topic_id=None", "*role=None",
-        "*after=None", "*before=None", "*tags=()", "*project=None", "*patience=120.0",
+        "*after=None", "*before=None", "*tags=()", "*project=None", "*relevant=False", "*patience=120.0",
     ],
     ricordo.Memory.embed_again: ["*progress=None"],
     ricordo.Memory.settle: ["timeout=None"],

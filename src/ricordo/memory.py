@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ricordo.engine import Clock, TokenCounter
-from ricordo.engine.core import Engine, Scope, SystemClock, choose_llm, new_id
+from ricordo.engine.core import Engine, Scope, SystemClock, choose_llm, in_project, new_id
 from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_project, check_text, check_time, is_id
@@ -168,10 +168,12 @@ class Memory:
         before: datetime | None = None,
         tags: Iterable[str] = (),
         project: str | None = None,
+        relevant: bool = False,
         patience: float = 120.0,
     ) -> "Hits":
         """Past messages of a user that speak to the query, best first, each with its reasons.
 
+        With `relevant`, only those that a context would recall; otherwise always the best that there are.
         Everything said before this call is found, archived messages included. `patience` is how many seconds to wait
         for an index that is behind; after that the answer says in `degraded` what it does not cover.
         """
@@ -191,7 +193,7 @@ class Memory:
             tags=frozenset(check_ids("tags", tags)),
             session_tag=project_tag(self._project(project)),
         )
-        wanted = Search(query, check_number("limit", limit), filters)
+        wanted = Search(query, check_number("limit", limit), filters, relevant)
         if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0:
             raise ValidationError("patience", f"expected seconds, 0 or more, got {patience!r}")
         return search_messages(self._engine, owner, wanted, patience=patience)
@@ -251,8 +253,6 @@ class Memory:
         owner, agent, within = self._owner(user_id), check_id("agent_id", agent_id), self._project(project)
         known = [fact for fact in self.store.people.facts(owner, agent).facts if not fact.forgotten]
         if within:
-            from ricordo.people.profile import in_project
-
             known = in_project(self._engine, owner, known, within)
         if superseded:
             return known

@@ -1,13 +1,13 @@
 """The command line: arguments in, text or JSON out, an exit code returned.
 
-`main` parses the arguments, runs one command and turns every failure into one line and one exit code. Each module here
-holds a group of commands, a thin layer over the Python API.
+`main` runs one command and turns every failure into one line and one exit code. Each module here holds a group of
+commands, a thin layer over the Python API. A host waits for `ricordo hook` at every prompt, and that only asks a running
+process: so all other modules are imported after it is told apart.
 """
 
-import os
 import sys
-from collections.abc import Sequence
 
+<<<<<<< HEAD
 from ricordo.cli import chat, context, demo, evaluate, maintenance, people, search, serve, sessions, transfer, turns
 from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
 from ricordo.cli.output import Output, escape_unencodable
@@ -37,15 +37,74 @@ COMMANDS = (
     *maintenance.WEIGHTS_COMMANDS,
     *maintenance.BENCH_COMMANDS,
 )
+=======
+TYPE_CHECKING = False  # what `typing` says, without importing it
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
+    from ricordo.cli.arguments import Command
 
-def main(argv: Sequence[str] | None = None) -> int:
+    COMMANDS: tuple[Command, ...]
+
+__all__ = ["COMMANDS", "main"]
+
+>>>>>>> d51b61f (Give coding agents a memory by hooks, and import their transcripts)
+
+def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command and return its exit code."""
-    escape_unencodable()
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["hook"]:
+        from ricordo.cli.hook import call, parse
+
+        if (asked := parse(arguments[1:])) is not None:
+            return call(asked)
+    return _run(arguments)
+
+
+def __getattr__(name: str) -> "tuple[Command, ...]":
+    if name == "COMMANDS":
+        return _commands()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _commands() -> "tuple[Command, ...]":
+    """All commands in the order of the help."""
+    from ricordo.cli import chat, context, demo, hosts, maintenance, people, search, serve, sessions, transfer, turns
+
+    return (
+        *demo.COMMANDS,
+        *serve.SERVE_COMMANDS,
+        *hosts.COMMANDS,
+        *chat.COMMANDS,
+        *turns.COMMANDS,
+        *sessions.READ_COMMANDS,
+        *context.COMMANDS,
+        *search.COMMANDS,
+        *search.TOPIC_COMMANDS,
+        *people.PERSON_COMMANDS,
+        *transfer.DOCUMENT_COMMANDS,
+        *transfer.COMMANDS,
+        *sessions.FORGET_COMMANDS,
+        *people.SAFETY_COMMANDS,
+        *serve.KEYS_COMMANDS,
+        *serve.POSTGRES_COMMANDS,
+        *maintenance.COMMANDS,
+        *maintenance.WEIGHTS_COMMANDS,
+        *maintenance.BENCH_COMMANDS,
+    )
+
+
+def _run(arguments: list[str]) -> int:
+    import os
+
+    from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
+    from ricordo.cli.output import Output, escape_unencodable
+    from ricordo.errors import RicordoError
+
+    escape_unencodable()
     as_json = "--json" in arguments
     try:
-        parser = build_parser(COMMANDS)
+        parser = build_parser(_commands())
         if not arguments:
             parser.print_help(sys.stderr)
             return USAGE

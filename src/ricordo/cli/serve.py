@@ -6,6 +6,7 @@ the environment: other users of the machine can read a command line.
 
 import argparse
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -17,14 +18,14 @@ from ricordo.cli.arguments import (
     add_address,
     add_agent,
     add_llm,
-    add_user,
     chosen_settings,
     database_of,
     needs,
     open_memory,
     stop_on_signal,
-    user_of,
 )
+from ricordo.cli.hook import database, personal_user
+from ricordo.cli.hosts import MCP_HOSTS, mcp_config
 from ricordo.cli.output import Output, local_time, one_line, printable, table
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_text
@@ -33,8 +34,6 @@ from ricordo.records.service import ApiKey, as_json
 from ricordo.stores.open import is_postgres
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ricordo.server.options import ServerOptions
 
 
@@ -60,11 +59,18 @@ def serve(options: Options, output: Output) -> int:
 
 
 def mcp(options: Options, output: Output) -> int:
-    """Serve one user's memory over standard input and output."""
+    """Serve one user's memory over standard input and output, or print the configuration of a host."""
+    if (options.action == "config") != (options.host_name is not None):
+        raise ValidationError("mcp", f"config takes a host: {', '.join(MCP_HOSTS)}")
+    if options.action == "config":
+        return mcp_config(options, output)
     with needs("mcp"):
         from ricordo.mcp.server import run_stdio
+    options.db = database({"db": options.db or ""})
+    if "://" not in options.db:  # a host starts this in any folder
+        Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open_memory(options, create=True) as memory:
-        run_stdio(memory, user_of(options), options.agent)
+        run_stdio(memory, options.user or personal_user(), options.agent)
     return OK
 
 
@@ -122,7 +128,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
+    parser.add_argument("action", nargs="?", choices=["config"], help="print the configuration of a host")
+    parser.add_argument("host_name", nargs="?", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
+    parser.add_argument(
+        "-u",
+        "--user",
+        metavar="ID",
+        default=os.environ.get("RICORDO_USER"),
+        help="default: RICORDO_USER, the login name",
+    )
     add_agent(parser)
 
 
@@ -136,10 +150,10 @@ SERVE_COMMANDS = (
     ),
     Command(
         "mcp",
-        "serve one user's memory over the Model Context Protocol, on stdin and stdout",
+        "serve one user's memory over the Model Context Protocol, on stdin and stdout; `config` prints how",
         mcp,
         _mcp_arguments,
-        "ricordo mcp --user anna --db notes.db",
+        "ricordo mcp config claude-desktop",
     ),
 )
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.text import Text
 
 from ricordo.cli.arguments import FAILED, OK, Command, Options, add_agent, add_user, has_database, open_memory, user_of
+from ricordo.cli.hook import database, personal_user
 from ricordo.cli.output import Output, local_time, one_line, printable, table
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.memory import Memory
@@ -72,8 +73,13 @@ def _import_foreign(options: Options, output: Output) -> int:
     from ricordo.imports.json_stream import OWN
     from ricordo.imports.run import import_path
 
-    own = (options.format or detected_format(options.file)) == OWN
-    user_id = options.user if own else _required_user(options)
+    form = options.format or detected_format(options.file)
+    if form in ("claude-code", "codex"):  # of this machine's user: into the database of `ricordo hook`
+        options.db = database({"db": options.db or ""})
+        options.user = options.user or personal_user()
+        if "://" not in options.db:
+            Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    user_id = options.user if form == OWN else _required_user(options)
     if options.dry_run and not has_database(options):
         options.db = "memory:"  # a dry run creates no file
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
@@ -84,6 +90,7 @@ def _import_foreign(options: Options, output: Output) -> int:
             agent_id=options.agent,
             format=options.format,
             dry_run=options.dry_run,
+            project=options.project,
             progress=step,
         )
     would = "would come" if report.dry_run else "added"

@@ -4,8 +4,8 @@ It holds what is given (store, clock, token counter, settings, embedder, model) 
 life of a memory: `part` makes such a state with the first use, so that a program that only keeps turns and reads
 windows never loads numpy, an embedder or the rules of two languages.
 
-Also here, because every room needs them: scopes, quarantined ids, local time, fields of log lines, the system clock,
-new ids, the choice of a model, the newest summary, turns by number, and `LRU`.
+Also here, because every room needs them: scopes, quarantined ids, what counts in a project, local time, fields of log
+lines, the system clock, new ids, the choice of a model, the newest summary, turns by number, and `LRU`.
 """
 
 import logging
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ricordo.followups.reference import ClarificationStates
     from ricordo.recall.embedders import Embedder
     from ricordo.recall.indexes import Indexes
-    from ricordo.records.derived import Summary
+    from ricordo.records.derived import Fact, Summary
     from ricordo.worker import WorkQueue
 
 log = logging.getLogger("ricordo")
@@ -117,6 +117,35 @@ def quarantined(engine: Engine, owner: Owner) -> frozenset[str]:
     """The ids of all that is kept out of prompts, without a limit: a flood of flags must not release the oldest."""
     flags = engine.store.people.flags(owner, state="quarantined", limit=EVERY)
     return frozenset(flag.subject_id for flag in flags)
+
+
+def in_project(engine: Engine, owner: Owner, facts: Iterable["Fact"], project: str) -> list["Fact"]:
+    """The facts that count in a project: said in it or outside of every project, and the person's own everywhere.
+
+    The person's own are the name, the standing instructions and what they wrote by hand.
+    """
+    projects = ProjectsOfSessions(engine, owner)
+    return [
+        fact
+        for fact in facts
+        if fact.is_instruction
+        or fact.kind == "name"
+        or not fact.sources
+        or any(projects[source.session_id] in (project, "") for source in fact.sources)
+    ]
+
+
+class ProjectsOfSessions(dict[str, str]):
+    """The project of each session that is asked for, read once; empty where it has none."""
+
+    def __init__(self, engine: Engine, owner: Owner) -> None:
+        super().__init__()
+        self._sessions, self._owner = engine.store.sessions, owner
+
+    def __missing__(self, session_id: str) -> str:
+        found = self._sessions.get(self._owner, session_id)
+        self[session_id] = found.project if found else ""
+        return self[session_id]
 
 
 def local_time(engine: Engine, moment: datetime) -> datetime:

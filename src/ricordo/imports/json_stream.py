@@ -27,7 +27,7 @@ _NEAR_END = 16  # characters; a token cut at the end of the buffer begins this n
 
 Format = Literal[
     "chatgpt", "claude", "open-webui", "librechat", "chatbot-ui", "sharegpt", "messages", "llamaindex", "langchain",
-    "openai-agents", "mem0", "ricordo",
+    "openai-agents", "mem0", "claude-code", "codex", "ricordo",
 ]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
 OWN: Format = "ricordo"

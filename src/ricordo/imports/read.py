@@ -39,6 +39,7 @@ from ricordo.imports.sources import (
     read_database,
     source_files,
 )
+from ricordo.imports.transcripts import TranscriptFormat, read_transcript, transcripts
 from ricordo.limits import Limits
 
 Found = Iterator[Conversation | ImportProblem]
@@ -74,6 +75,8 @@ def detect(source: str | os.PathLike[str] | bytes) -> Format | None:
     """The format of a file, a folder, an archive, or of the first bytes of a text; None if it is unknown."""
     if isinstance(source, bytes):
         return _form(detect_shape(_HeadStream(source)))
+    if known := transcripts(Path(source)):
+        return known[0][1]
     for part in source_files(Path(source)):
         found = None if isinstance(part, ImportProblem) else _shape_of(part)
         if isinstance(found, Shape):
@@ -90,6 +93,9 @@ def read(
     path, options = Path(source), reading or ReadOptions()
     if format not in (None, "auto", *FORMATS):
         raise ValidationError("format", f"{format!r} is unknown; use auto or one of {', '.join(FORMATS)}")
+    if (format in (None, "auto", "claude-code", "codex")) and (known := transcripts(path)):
+        yield from _read_transcripts(known, options)
+        return
     found = list(source_files(path, options.name))
     total = sum(part.size for part in found if isinstance(part, SourceFile))
     before = 0
@@ -109,6 +115,19 @@ def read(
         else:
             yield shape or ImportProblem(part.name, _UNKNOWN + _first_problem(part))
         before += part.size
+
+
+def _read_transcripts(
+    known: list[tuple[Path, TranscriptFormat]], options: ReadOptions
+) -> Iterator[Imported | ImportProblem]:
+    """The conversations of transcripts, each a file of its own."""
+    for done, (path, form) in enumerate(known):
+        options.progress(done, len(known))
+        found = read_transcript(path, form)
+        now = options.now or datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        if found is not None:
+            yield from _to_documents(found, DocumentOptions(form, options.agent_id, options.limits, now))
+    options.progress(len(known), len(known))
 
 
 def _shape_of(part: SourceFile) -> Shape | ImportProblem | None:

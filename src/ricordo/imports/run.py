@@ -17,8 +17,8 @@ from ricordo.imports.conversation import Imported, ImportProblem
 from ricordo.imports.document import session_id_of
 from ricordo.imports.json_stream import OWN
 from ricordo.imports.read import ReadOptions, read
-from ricordo.limits import check_id
-from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn
+from ricordo.limits import check_id, check_project
+from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn, with_project
 from ricordo.turns.export import from_document, to_document
 
 if TYPE_CHECKING:
@@ -61,13 +61,16 @@ def import_path(
     dry_run: bool = False,
     trusted: bool = False,
     name: str | None = None,
+    project: str | None = None,
+    live: bool = False,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Import a file, a folder or an archive; importing it again changes nothing.
 
     `user_id` may be None only for Ricordo's own export, whose documents name their users. `trusted` keeps the origins
     of such a document; otherwise the origin of every turn is `import`. `name` is the file's name where the path does
-    not have it. `progress` is called with the bytes done and the bytes in all.
+    not have it. Conversations are put into `project`, if it is given. `live` are the words of this machine's user, read
+    while they are said: they are trusted as those of a chat. `progress` is called with the bytes done and in all.
     """
     if user_id is not None and Owner("", check_id("user_id", user_id)).is_reserved:
         raise ValidationError("user_id", f"{user_id!r} has a reserved prefix; choose another")
@@ -79,6 +82,7 @@ def import_path(
         progress=progress or (lambda done, total: None),
     )
     importer = _Import(memory, user_id, dry_run=dry_run, trusted=trusted)
+    placed = check_project(project)
     for found in read(path, format, reading):
         if isinstance(found, ImportProblem):
             importer.note(found)
@@ -86,10 +90,23 @@ def import_path(
         if user_id is None and found.format != OWN:
             raise ValidationError("user_id", f"{found.format} does not name a user; give one")
         try:
-            importer.add(found)
+            importer.add(_adapted(found, placed, live=live))
         except RicordoError as error:
             importer.note(ImportProblem(found.place, str(error)))
     return importer.report(format)
+
+
+def _adapted(found: Imported, project: str, *, live: bool) -> Imported:
+    """A document in its project, and with the origin of its turns."""
+    if found.format == OWN or not (project or live):
+        return found
+    document = dict(found.document)
+    if project:
+        session = document["session"]
+        document["session"] = {**session, "tags": list(with_project(session["tags"], project))}
+    if live:
+        document["turns"] = [{**turn, "origin": "chat"} for turn in document["turns"]]
+    return replace(found, document=document)
 
 
 def _written_at(memory: "Memory", path: Path) -> datetime | None:

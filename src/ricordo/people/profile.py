@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import groupby, islice
 
 from ricordo.engine import TokenCounter
-from ricordo.engine.core import Engine, local_time, quarantined
+from ricordo.engine.core import Engine, ProjectsOfSessions, in_project, local_time, quarantined
 from ricordo.languages.dates import last_day_in
 from ricordo.languages.registry import all_words, languages
 from ricordo.languages.text import fold, sentences
@@ -214,39 +214,10 @@ def profile_of(
     ]
     facts = [fact for fact in engine.store.people.facts(owner, agent_id).facts if fact.id not in away]
     if project:
-        projects = _ProjectsOfSessions(engine, owner)
+        projects = ProjectsOfSessions(engine, owner)
         summaries = list(islice((each for each in summaries if projects[each.session_id] == project), SUMMARIES))
         facts = in_project(engine, owner, facts, project)
     return build_profile(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
-
-
-def in_project(engine: Engine, owner: Owner, facts: Iterable[Fact], project: str) -> list[Fact]:
-    """The facts that count in a project: said in it or outside of every project, and the person's own everywhere.
-
-    The person's own are the name, the standing instructions and what they wrote by hand.
-    """
-    projects = _ProjectsOfSessions(engine, owner)
-    return [
-        fact
-        for fact in facts
-        if fact.is_instruction
-        or fact.kind == "name"
-        or not fact.sources
-        or any(projects[source.session_id] in (project, "") for source in fact.sources)
-    ]
-
-
-class _ProjectsOfSessions(dict[str, str]):
-    """The project of each session that is asked for, read once; empty where it has none."""
-
-    def __init__(self, engine: Engine, owner: Owner) -> None:
-        super().__init__()
-        self._sessions, self._owner = engine.store.sessions, owner
-
-    def __missing__(self, session_id: str) -> str:
-        found = self._sessions.get(self._owner, session_id)
-        self[session_id] = found.project if found else ""
-        return self[session_id]
 
 
 def _local_now(engine: Engine) -> datetime:

@@ -69,6 +69,7 @@ class Search:
     query: str
     limit: int = 10
     filters: Filters = field(default_factory=Filters)
+    relevant: bool = False  # only what is worth room in a prompt
 
 
 def search(engine: Engine, owner: Owner, wanted: Search, *, patience: float = PATIENCE) -> Hits:
@@ -84,7 +85,8 @@ def search(engine: Engine, owner: Owner, wanted: Search, *, patience: float = PA
         notes = (_failed(indexes, owner, error),)
     wanted = replace(wanted, filters=_with_current_topics(engine, indexes, owner, wanted.filters))
     notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
-    return ranked(engine, indexes, owner, wanted, notes)
+    name = indexes.embedder.name
+    return ranked(engine, indexes, owner, wanted, notes, lambda hit: not wanted.relevant or is_relevant(hit, name))
 
 
 def _most_recalled(engine: Engine) -> int:

@@ -1,4 +1,4 @@
-"""Find personal data in a text, and mask, hash or block it.
+"""Find personal data and secrets in a text, and mask, hash or block it.
 
 A text and a policy per kind go in; spans or the redacted text come out. Kinds with a check digit are reported only if
 it is valid, so ordinary numbers stay. Names and addresses are not detected, because no rule finds them reliably.
@@ -187,4 +187,92 @@ def _kinds() -> tuple[tuple[PiiKind, re.Pattern[str], Callable[[str], bool]], ..
             ),
             _is_phone,
         ),
+    )
+
+
+def mask_secrets(text: str) -> str:
+    """The text with keys, tokens and passwords replaced by `[secret]`; masking twice changes nothing more."""
+    if not _may_hold_secret().search(text):
+        return text
+    for pattern, is_secret in _secrets():
+
+        def masked(found: re.Match[str], is_secret: Callable[[str], bool] = is_secret) -> str:
+            value = found["value"]
+            if not is_secret(value):
+                return found[0]
+            start, end = found.start("value") - found.start(), found.end("value") - found.start()
+            return f"{found[0][:start]}{SECRET}{found[0][end:]}"
+
+        text = pattern.sub(masked, text)
+    return text
+
+
+SECRET = "[secret]"
+_NAMES = r"(?:pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?"
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether a long word looks random: capitals, small letters and several digits, mostly different signs."""
+    digits = sum(sign.isdigit() for sign in value)
+    kinds = any(map(str.isupper, value)) + any(map(str.islower, value)) + (digits >= 4)
+    return kinds == 3 and len(set(value)) >= 16
+
+
+def _is_value(value: str) -> bool:
+    """Whether an unquoted value is more than a word of a program: it has a digit, and it is not masked already."""
+    return value != SECRET and any(map(str.isdigit, value))
+
+
+def _is_password(value: str) -> bool:
+    """Whether a word after "my password is" is one: it has a digit or a sign, as words of a sentence have not."""
+    return value != SECRET and any(sign.isdigit() or sign in "!@#$%^&*+=_" for sign in value)
+
+
+def _is_new(value: str) -> bool:
+    return value != SECRET
+
+
+@cache
+def _may_hold_secret() -> re.Pattern[str]:
+    """A quick check: one of the words and signs that every rule needs, or a long word."""
+    return re.compile(rf"{_NAMES}|PRIVATE KEY|bearer|basic |://[^\s/]*@|parola|\bpin\b|\w[\w.-]{{15}}", re.IGNORECASE)
+
+
+@cache
+def _secrets() -> tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...]:
+    """Where a secret is the `value`, and what else it must be."""
+    return (
+        (
+            re.compile(
+                r"(?P<value>-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z))", re.S
+            ),
+            _is_new,
+        ),
+        (re.compile(r"(?i)\b\w[\w+.-]*://[^\s/:@]*:(?P<value>[^\s/@]+)@"), _is_new),
+        (re.compile(r"(?i)\b(?:bearer|basic)\s+(?P<value>[\w.+/~-]{12,}=*)"), _is_new),
+        # Tokens that say by their beginning whose they are, and JSON web tokens.
+        (
+            re.compile(
+                r"(?<![\w-])(?P<value>(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[\w-]{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
+                r"|xox[a-z]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|hf_\w{20,}|npm_\w{20,}"
+                r"|pypi-[\w-]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|dop_v1_\w{20,}|rc_[0-9a-f]\w{20,}"
+                r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
+            ),
+            _is_new,
+        ),
+        # name = "value", NAME=value, "name": "value", and in words
+        (
+            re.compile(rf"(?i){_NAMES}[\"']?\s*(?:[:=]|=>|:=)\s*(?P<quote>[\"'`])(?P<value>[^\"'`\n]{{4,}})(?P=quote)"),
+            _is_new,
+        ),
+        (re.compile(rf"\b[A-Z0-9_]*{_NAMES.upper()}\s*=\s*(?P<value>[^\s\"'`$(){{}}<>]{{4,}})"), _is_new),
+        (re.compile(rf"(?i){_NAMES}\s*[:=]\s*(?P<value>[^\s\"'`;,()\[\]{{}}<>$]{{6,}})(?![\w(\[])"), _is_value),
+        (
+            re.compile(
+                r"(?i)\b(?:password|passphrase|passcode|pin|parola d['’]ordine)\s+(?:is|was|è|era)\s+[\"'`]?"
+                r"(?P<value>[^\s\"'`,;]{3,}?)(?=[.!?]?(?:[\s\"'`,;]|\Z))"
+            ),
+            _is_password,
+        ),
+        (re.compile(r"(?<![\w/.-])(?P<value>[A-Za-z0-9_-]{32,}={0,2})(?![\w/.-])"), _is_mixed),
     )
