@@ -11,7 +11,7 @@ from typing import Any
 
 import openai
 import pytest
-from server_samples import SPOKEN, for_chat_alone, live, service, settings
+from server_samples import SPOKEN, for_chat_alone, live, service, serving, settings
 
 from ricordo.engine import Completion
 from ricordo.engine.http import RequestPolicy
@@ -58,6 +58,21 @@ def before(llm: Any = None, store: MemoryStore | None = None, chosen: Any = None
 def impatient(upstream: ChatServer) -> RemoteLLM:
     """A model on an upstream that is asked once."""
     return RemoteLLM(Endpoint(upstream.url, "small", policy=RequestPolicy(attempts=1)))
+
+
+def test_a_chat_chooses_among_the_configured_models() -> None:
+    """`model` of a chat request names what answers; an unknown one is refused before anything is stored."""
+    with ExitStack() as stack:
+        small, large = (stack.enter_context(playing(talk(words))) for words in ("Small.", "Large."))
+        llm = f"{small.url}#small, {large.url}#org/large"
+        chosen = settings(remember_person="off", condense="off", titles="off", llm=llm)
+        client = stack.enter_context(serving(chosen=chosen))
+        asked = {"query": ASKED[0]["content"], "user_id": "anna"}
+        for model, said in ((None, "Small."), ("small", "Small."), ("org/large", "Large.")):
+            answer = client.post("/chat", json=asked | {"model": model}).json()
+            assert (answer["message"], answer["metadata"]["answerer"]) == (said, model or "small")
+        assert client.post("/chat", json=asked | {"model": "huge"}).status_code == 404
+        assert len(client.get("/sessions?user_id=anna").json()["items"]) == 3
 
 
 def test_a_request_chooses_among_the_configured_models() -> None:

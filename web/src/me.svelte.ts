@@ -7,6 +7,7 @@ import type { Me } from "./types";
 class Looking {
   who = $state.raw<Me | null>(null);
   wrong = $state(false);
+  models = $state.raw<string[]>([]); // those that a question may choose from
 
   async ask(tried = false): Promise<boolean> {
     try {
@@ -18,6 +19,17 @@ class Looking {
       this.wrong = tried && error instanceof Problem && error.status === 401;
       return false;
     }
+  }
+
+  /** Learn which models there are; one alone is no choice. */
+  async learnModels(): Promise<void> {
+    const found = await get<{ data: { id: string }[] }>("/v1/models").catch(() => ({ data: [] }));
+    this.models = found.data.length > 1 ? found.data.map((each) => each.id) : [];
+  }
+
+  /** The model that was chosen in this browser, if it is still there; empty: the first. */
+  get model(): string {
+    return this.models.includes(prefs.model) ? prefs.model : "";
   }
 
   /** Whose memory is shown. */

@@ -7,7 +7,7 @@ export type Theme = "system" | "light" | "dark";
 const KEY = "ricordo";
 const wide = matchMedia("(min-width: 1200px)");
 
-function kept(): { lang?: Lang; theme?: Theme; user?: string; inspector?: boolean } {
+function kept(): { lang?: Lang; theme?: Theme; user?: string; inspector?: boolean; model?: string } {
   try {
     return JSON.parse(localStorage.getItem(KEY) ?? "{}");
   } catch {
@@ -20,6 +20,7 @@ class Prefs {
   theme = $state<Theme>("system");
   user = $state("");
   inspector = $state(false);
+  model = $state("");
 
   constructor() {
     this.#take();
@@ -27,11 +28,11 @@ class Prefs {
     wide.addEventListener("change", () => this.#take());
   }
 
-  set(change: Partial<Pick<Prefs, "lang" | "theme" | "user" | "inspector">>): void {
+  set(change: Partial<Pick<Prefs, "lang" | "theme" | "user" | "inspector" | "model">>): void {
     Object.assign(this, change);
-    const { lang, theme, user } = this;
+    const { lang, theme, user, model } = this;
     const inspector = change.inspector ?? kept().inspector; // a choice only where one was made
-    localStorage.setItem(KEY, JSON.stringify({ lang, theme, user, inspector }));
+    localStorage.setItem(KEY, JSON.stringify({ lang, theme, user, inspector, model }));
     this.show();
   }
 
@@ -41,11 +42,12 @@ class Prefs {
   }
 
   #take(): void {
-    const { lang, theme, user, inspector } = kept();
+    const { lang, theme, user, inspector, model } = kept();
     this.lang = lang ?? (navigator.language.startsWith("it") ? "it" : "en");
     this.theme = theme ?? "system";
     this.user = user ?? "";
     this.inspector = inspector ?? wide.matches; // beside the chat where there is room for both
+    this.model = model ?? "";
     this.show();
   }
 }

@@ -27,6 +27,7 @@ export class Shown {
   stopping = $state(false);
   helpful = $state<boolean | null>(null);
   againOf = "";
+  earlier: Shown[] = []; // answers of the same turn that later ones replaced
   archived = false;
   damage = "";
   understoodAs = "";
@@ -59,6 +60,13 @@ export class Shown {
     if (Array.isArray(known.clarification)) {
       const options = known.clarification.map((name) => ({ label: text(name), text: text(name) }));
       shown.clarification = { question: shown.response, options };
+    }
+    if (Array.isArray(known.earlier_versions)) {
+      shown.earlier = known.earlier_versions.map((response, at) => {
+        const before = new Shown(`${turn.id}#${at}`, turn.query, turn.created_at);
+        before.response = text(response);
+        return before;
+      });
     }
     return shown;
   }
@@ -125,7 +133,7 @@ export function versions(turns: Shown[], chosen: Map<string, number>): Row[] {
   for (const turn of turns) {
     const before = groups.at(-1);
     if (turn.againOf && before?.some((each) => each.id === turn.againOf)) before.push(turn);
-    else groups.push([turn]);
+    else groups.push([...turn.earlier, turn]);
   }
   return groups.map((group) => {
     const id = group[0]!.id;

@@ -6,6 +6,7 @@
 import { Problem, call, events, get, send, service } from "./api.svelte";
 import { composer } from "./composer.svelte";
 import { limit } from "./documents.svelte";
+import { me } from "./me.svelte";
 import { notices } from "./notices.svelte";
 import { outbox, post } from "./outbox";
 import { passage } from "./passage.svelte";
@@ -219,7 +220,7 @@ class Talk {
     shown.begin();
     const { id, query, understoodAs, againOf } = shown;
     const documents = this.session ? [] : limit.take();
-    outbox.put({ id, session: this.session, query, understoodAs, againOf, documents, model: "" });
+    outbox.put({ id, session: this.session, query, understoodAs, againOf, documents, model: me.model });
     await this.#follow(shown, () => post(id, this.#following.signal));
   }
 

@@ -144,6 +144,7 @@ export const en: Record<keyof typeof it, string> = {
   sourcesCount: "{count} {count|source|sources}",
   code: "code",
   copyCode: "Copy the code",
+  model: "Model",
   attached: "Files of this conversation",
   onlyThese: "Answer from this alone",
   dismissFile: "Close “{name}”",

@@ -147,6 +147,7 @@ export const it = {
   sourcesCount: "{count} {count|fonte|fonti}",
   code: "codice",
   copyCode: "Copia il codice",
+  model: "Modello",
   attached: "File di questa conversazione",
   onlyThese: "Rispondi solo da questo",
   dismissFile: "Chiudi «{name}»",

@@ -45,6 +45,7 @@ class ChatIn(BaseModel):
     stream: bool = False
     understood_as: str = ""
     project: Annotated[Project | None, Field(description="The project of a new session; its answers stay in it")] = None
+    model: Annotated[Id | None, Field(description="One of `GET /v1/models`; the first by default")] = None
     again_of: Annotated[Id | None, Field(description="The turn that this question asks again or replaces")] = None
 
 

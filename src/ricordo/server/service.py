@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
@@ -349,9 +350,12 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 Project = Annotated[str | None, Query(min_length=1, max_length=PROJECT_LENGTH, description="Only this project")]
 
 
-def begin(user: RequestUser, chat_request: ChatRequest, digest: str) -> AnswerStream:
-    """Start the answer to a question, or join the running one."""
+def begin(user: RequestUser, chat_request: ChatRequest, digest: str, model: str | None = None) -> AnswerStream:
+    """Start the answer to a question, or join the running one; `model` names what answers."""
     chat = user.chat
+    if model is not None:
+        chat = copy(chat)
+        chat.answerer = user.service.answerer(user.caller.tenant_id, model)
 
     def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
         for event in chat.respond(replace(chat_request, stop=stop)):

@@ -60,7 +60,7 @@ async def ask(
     user = user.override(body.user_id)
     chat_request = await run_in_threadpool(_chat_request, body, user, idempotency_key)
     digest = sha256(json.dumps(body.model_dump(exclude={"stream", "turn_id"}), default=str).encode()).hexdigest()
-    answer = begin(user, chat_request, digest)
+    answer = begin(user, chat_request, digest, body.model)
     if body.stream or SSE_MEDIA_TYPE in accept:
         return sse_response(answer)
     last = await answer.last()
