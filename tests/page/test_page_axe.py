@@ -6,6 +6,9 @@ from collections.abc import Callable
 import pytest
 from page_samples import HERE, Site, Visitor, answered, ask
 from playwright.sync_api import Browser, Page, expect
+from test_page_details import WRITTEN
+
+from ricordo.errors import LLMError
 
 AXE = (HERE / "axe.min.js").read_text()
 TABS = 7
@@ -86,3 +89,43 @@ def test_the_door_is_accessible(browser: Browser) -> None:
         page.get_by_role("heading", name=re.compile("chiave")).wait_for()
         assert faults(page) == []
         visitor.close()
+
+
+@pytest.mark.parametrize(("theme", "lang"), [("light", "it"), ("dark", "en")])
+def test_what_a_conversation_can_show_is_accessible(browser: Browser, served: Site, theme: str, lang: str) -> None:
+    """A failure, code, formulas, tables, tasks, versions, sources, refused files, several chosen conversations and a
+    phone have no violation."""
+    user = f"axe-talk-{theme}"
+    served.document(user)
+    served.session(user, f"talk-{theme}", [("Come si fa?", WRITTEN)], title="Scritta")
+    served.told.tell("Si rompe?", "Comincio a dire", LLMError("x", cause="cut"))
+    locale = "it-IT" if lang == "it" else "en-GB"
+    visitor = Visitor(browser, served, user, locale=locale, color_scheme=theme)
+    page = visitor.open(f"#/c/talk-{theme}")
+    expect(page.locator("math")).to_have_count(2)
+    expect(page.locator(".hl-keyword").first).to_be_visible()
+    ask(page, "Quali sono le cause delle ustioni?")
+    page.locator(".sources summary").click()
+    page.locator(".sources mark").first.wait_for()
+    seen = {"sources": faults(page)}
+    page.locator("article").last.get_by_role("button", name=re.compile("Chiedi di nuovo|Ask again")).first.click()
+    page.locator(".versions").wait_for()
+    ask(page, "Si rompe?")
+    page.locator(".failure").wait_for()
+    page.locator(".composer input[type=file]").set_input_files(
+        [
+            {"name": "no.exe", "mimeType": "text/plain", "buffer": b"x"},
+            {"name": "a.md", "mimeType": "", "buffer": b"# A"},
+        ]
+    )
+    expect(page.locator(".attached li")).to_have_count(2)
+    seen["talk"] = faults(page)
+    page.set_viewport_size({"width": 360, "height": 720})
+    seen["phone"] = faults(page)
+    page.locator(".top .narrow-only").click()
+    page.locator("li.session .tool").first.click()
+    page.locator(".menu:popover-open button").nth(3).click()
+    page.locator(".chosen").wait_for()
+    seen["chosen"] = faults(page)
+    assert {name: found for name, found in seen.items() if found} == {}
+    visitor.close()

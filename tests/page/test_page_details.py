@@ -6,6 +6,8 @@ from pathlib import Path
 from page_samples import Visitor, answered, answers, ask, site
 from playwright.sync_api import Browser, Page, expect
 
+from ricordo.testing.fakes import ScriptedLLM
+
 WRITTEN = """### Da fare
 
 - [x] leggere
@@ -189,6 +191,26 @@ def test_a_source_shows_the_cited_sentence(visitor: Visitor) -> None:
     source.get_by_role("button").click()
     expect(page.locator("dialog .cited")).to_be_in_viewport()
     expect(page.locator("dialog .cited")).to_contain_text("Fobos")
+
+
+def test_a_model_is_chosen(browser: Browser) -> None:
+    """Where the server has several models the field offers them; the choice answers, is named, and is remembered."""
+    with site() as running:
+        running.service.models = (ScriptedLLM("Piccolo.", name="small"), ScriptedLLM("Grande.", name="large"))
+        running.told.tell("Chi risponde adesso?", "Il primo.")
+        visitor = Visitor(browser, running, "models")
+        page = visitor.open()
+        chosen = page.get_by_role("combobox", name="Modello")
+        expect(chosen).to_have_value("small")
+        ask(page, "Chi risponde adesso?")
+        expect(answers(page)).to_contain_text("Il primo.")
+        chosen.select_option("large")
+        page.reload()
+        expect(chosen).to_have_value("large")
+        ask(page, "E chi risponde ora?")
+        expect(answers(page).last).to_contain_text("Grande.")
+        expect(answers(page).last.locator("time")).to_contain_text("large")
+        visitor.close()
 
 
 def test_thumbs_are_kept(browser: Browser, visitor: Visitor) -> None:
