@@ -1,54 +1,22 @@
 """The command line: arguments in, text or JSON out, an exit code returned.
 
 `main` runs one command and turns every failure into one line and one exit code. Each module here holds a group of
-commands, a thin layer over the Python API. A host waits for `ricordo hook` at every prompt, and that only asks a running
-process: so all other modules are imported after it is told apart.
+commands, a thin layer over the Python API. A host waits for `ricordo hook` at every prompt, and that only asks a
+running process: so all other modules are imported after it is told apart.
 """
 
 import sys
 
-<<<<<<< HEAD
-from ricordo.cli import chat, context, demo, evaluate, maintenance, people, search, serve, sessions, transfer, turns
-from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
-from ricordo.cli.output import Output, escape_unencodable
-from ricordo.errors import RicordoError
-
-__all__ = ["COMMANDS", "main"]
-
-# In the order of the help.
-COMMANDS = (
-    *demo.COMMANDS,
-    *serve.SERVE_COMMANDS,
-    *chat.COMMANDS,
-    *turns.COMMANDS,
-    *sessions.READ_COMMANDS,
-    *context.COMMANDS,
-    *search.COMMANDS,
-    *search.TOPIC_COMMANDS,
-    *people.PERSON_COMMANDS,
-    *transfer.DOCUMENT_COMMANDS,
-    *transfer.COMMANDS,
-    *sessions.FORGET_COMMANDS,
-    *people.SAFETY_COMMANDS,
-    *serve.KEYS_COMMANDS,
-    *serve.POSTGRES_COMMANDS,
-    *evaluate.COMMANDS,
-    *maintenance.COMMANDS,
-    *maintenance.WEIGHTS_COMMANDS,
-    *maintenance.BENCH_COMMANDS,
-)
-=======
 TYPE_CHECKING = False  # what `typing` says, without importing it
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ricordo.cli.arguments import Command
 
-    COMMANDS: tuple[Command, ...]
+COMMANDS: "tuple[Command, ...]"  # made with the first use
 
 __all__ = ["COMMANDS", "main"]
 
->>>>>>> d51b61f (Give coding agents a memory by hooks, and import their transcripts)
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command and return its exit code."""
@@ -69,7 +37,20 @@ def __getattr__(name: str) -> "tuple[Command, ...]":
 
 def _commands() -> "tuple[Command, ...]":
     """All commands in the order of the help."""
-    from ricordo.cli import chat, context, demo, hosts, maintenance, people, search, serve, sessions, transfer, turns
+    from ricordo.cli import (
+        chat,
+        context,
+        demo,
+        evaluate,
+        hosts,
+        maintenance,
+        people,
+        search,
+        serve,
+        sessions,
+        transfer,
+        turns,
+    )
 
     return (
         *demo.COMMANDS,
@@ -88,6 +69,7 @@ def _commands() -> "tuple[Command, ...]":
         *people.SAFETY_COMMANDS,
         *serve.KEYS_COMMANDS,
         *serve.POSTGRES_COMMANDS,
+        *evaluate.COMMANDS,
         *maintenance.COMMANDS,
         *maintenance.WEIGHTS_COMMANDS,
         *maintenance.BENCH_COMMANDS,
