@@ -352,7 +352,9 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
         return None  # It names a subject of its own.
     # The subject comes first: a topical word before it would be what the question is about.
     definite = [at for at in topical[:1] if at in shared and _definite(line, language, at)]
-    if not definite and (others or not _asks_briefly(line, language)):
+    named = any(token.capital and len(token.word) > 1 for token in line.tokens[1:])
+    opens = topical[0] == shared[0] and len(others) <= len(shared) and not named
+    if not definite and (not opens or not _asks_briefly(line, language)):
         return None
     noun = line.word(definite[0] if definite else shared[-1])
     start, end = line.span(shared[0], shared[-1])
