@@ -104,7 +104,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvalOutcome:
     """One question under one variant; `rank` is the place of the first expected message, 0 if it was not found."""
 
     variant: str
@@ -128,7 +128,7 @@ def evaluate(options: Options, output: Output) -> int:
             "give a file of questions with --questions"
         )
     variants = _variants(options)
-    outcomes: list[Outcome] = []
+    outcomes: list[EvalOutcome] = []
     with output.progress("measuring") as step:
         for number, (name, settings) in enumerate(variants):
             outcomes += measure(name, settings, talks, options.budget, answers=options.answers)
@@ -249,7 +249,7 @@ def _variants(options: Options) -> list[tuple[str, dict[str, str]]]:
 
 def measure(
     name: str, settings: Mapping[str, str], talks: Talks, budget: int, *, answers: bool = False
-) -> Iterator[Outcome]:
+) -> Iterator[EvalOutcome]:
     """The outcomes of all questions in a memory with these settings, filled with the talks."""
     with tempfile.TemporaryDirectory() as folder, open_path(Path(folder) / "eval.db", **settings) as memory:
         questions = talks.put_into(memory)
@@ -260,7 +260,7 @@ def measure(
             yield _outcome(name, memory, question, budget, answers=answers)
 
 
-def _outcome(variant: str, memory: Memory, question: EvalQuestion, budget: int, *, answers: bool) -> Outcome:
+def _outcome(variant: str, memory: Memory, question: EvalQuestion, budget: int, *, answers: bool) -> EvalOutcome:
     begun = time.perf_counter()
     hits = memory.search(question.text, user_id=question.user_id, limit=MOST_HITS)
     spent = (time.perf_counter() - begun) * 1e3
@@ -278,7 +278,7 @@ def _outcome(variant: str, memory: Memory, question: EvalQuestion, budget: int, 
     wanted = len(question.expected)
     shares = {f"R@{cut}": sum(place < cut for place in places) / wanted for cut in CUTS} if wanted else {}
     shares |= {f"R@{budget}t": sum(place < within for place in places) / wanted} if wanted else {}
-    return Outcome(
+    return EvalOutcome(
         variant=variant,
         question=question.id,
         kind=question.kind,
@@ -301,7 +301,7 @@ def _refused(memory: Memory, question: EvalQuestion) -> bool:
     return not response.metadata["memory_sources"] and not response.metadata["citations"]
 
 
-def summary(variant: str, outcomes: Iterable[Outcome]) -> dict[str, Any]:
+def summary(variant: str, outcomes: Iterable[EvalOutcome]) -> dict[str, Any]:
     """The figures of one variant."""
     mine = [each for each in outcomes if each.variant == variant]
     asked = [each for each in mine if each.shares]
@@ -320,7 +320,7 @@ def summary(variant: str, outcomes: Iterable[Outcome]) -> dict[str, Any]:
     return figures
 
 
-def compared(outcomes: Iterable[Outcome], before: str, after: str) -> list[dict[str, Any]]:
+def compared(outcomes: Iterable[EvalOutcome], before: str, after: str) -> list[dict[str, Any]]:
     """The questions whose first expected message moved by more than a place, those that lost most first."""
     known = {each.question: each for each in outcomes if each.variant == before}
     changes = []
