@@ -376,3 +376,22 @@ def test_what_is_said_over_http_is_looked_after(client: TestClient) -> None:
     service.jobs.flush()
     jobs = service.store.jobs.page(Owner("default", "anna"))
     assert {(job.kind, job.session_id) for job in jobs} == {("catch-up", session), ("end", session)}
+
+
+def test_a_trace_names_what_a_prompt_held(client: TestClient) -> None:
+    """Items have titles, first words and places; cited ones are marked; the answer has its steps; others find none."""
+    client.post("/documents", json={"title": "Quokkas", "text": "The quokka eats leaves. It lives on an island."})
+    first = client.post("/chat", json={"query": "What does the quokka eat?"}).json()
+    session = first["session_id"]
+    client.post("/chat", json={"query": "Where does the quokka live?", "session_id": session})
+    trace = client.get(f"/sessions/{session}/receipts/2/trace").json()
+    chunk = next(each for each in trace["items"].values() if each["chunk_id"])
+    assert (chunk["title"].split(" · ")[0], chunk["cited"]) == ("Quokkas", True)
+    assert "quokka" in chunk["snippet"]
+    turn = next(each for each in trace["items"].values() if each["turn_number"] == 1)
+    assert (turn["session_id"], turn["snippet"]) == (session, "What does the quokka eat?")
+    assert trace["answer"]["answerer"] == "reader"
+    assert list(trace["answer"]["timings_ms"]) == ["load", "understand", "retrieve", "compose", "answer"]
+    assert trace["answer"]["answer_tokens"] > 0
+    a_problem(client.get(f"/sessions/{session}/receipts/9/trace"), 404)
+    a_problem(client.get(f"/sessions/{session}/receipts/2/trace", headers={"X-Ricordo-User": "bruno"}), 404)

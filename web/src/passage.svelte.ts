@@ -32,6 +32,10 @@ class Opened {
     return get<Passage>(`/chunks/${id.split("/").map(encodeURIComponent).join("/")}`);
   }
 
+  offered(id: string): Offered | undefined {
+    return this.#offered.get(id);
+  }
+
   async open(id: string, number: number | null = null): Promise<void> {
     this.id = id;
     this.number = number;

@@ -108,6 +108,32 @@ export interface Receipt {
   embedder: string;
 }
 
+/** An item of a receipt as a reader knows it. */
+export interface NamedItem {
+  title: string;
+  snippet: string;
+  cited: boolean;
+  score: number | null;
+  chunk_id: string | null;
+  session_id: string | null;
+  turn_number: number | null;
+  role: string | null;
+  said_at: string | null;
+}
+
+/** The receipt of a turn, the names of its items, and how it was answered. */
+export interface Trace {
+  receipt: Receipt;
+  items: Record<string, NamedItem>;
+  answer: {
+    answerer: string;
+    intent: string;
+    tokens: Record<string, number>;
+    timings_ms: Record<string, number>;
+    answer_tokens: number;
+  };
+}
+
 export interface Sent {
   receipt: Receipt;
   messages: { role: string; content: string }[];

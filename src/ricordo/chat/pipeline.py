@@ -370,6 +370,8 @@ class Chat:
                 "intent": intended,
                 "result_count": len(state.found),
             }
+            if scores := {each.chunk.id: round(each.score, 3) for each in state.found if each.score is not None}:
+                kept["scores"] = scores
             if recalled := self._recalled(request.user_id, context, answered):
                 kept["recalled"] = recalled
             try:

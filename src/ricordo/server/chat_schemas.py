@@ -299,6 +299,38 @@ class RebuiltOut(BaseModel):
     prompt: str
 
 
+class NamedItem(BaseModel):
+    """An item of a receipt as a reader knows it; a passage has a `chunk_id`, a message its session and turn."""
+
+    title: str
+    snippet: str
+    cited: bool
+    score: float | None = None
+    chunk_id: str | None = None
+    session_id: str | None = None
+    turn_number: int | None = None
+    role: str | None = None
+    said_at: datetime | None = None
+
+
+class AnswerTrace(BaseModel):
+    """Who answered a turn, with what tokens, and how long each step took in milliseconds."""
+
+    answerer: str
+    intent: str
+    tokens: dict[str, float]
+    timings_ms: dict[str, float]
+    answer_tokens: int
+
+
+class TraceOut(BaseModel):
+    """The receipt of a turn with the names of its items, and how it was answered."""
+
+    receipt: dict[str, Any]
+    items: dict[str, NamedItem]
+    answer: AnswerTrace
+
+
 class ReceiptsOut(BaseModel):
     """Receipts of past turns, newest first."""
 

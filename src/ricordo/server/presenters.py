@@ -10,10 +10,12 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from ricordo.errors import ValidationError
+from ricordo.documents.library import Library
+from ricordo.errors import NotFoundError, ValidationError
 from ricordo.followups.reference import Pending, Resolved
 from ricordo.limits import check_id, check_time
 from ricordo.people.facts.clauses import retold
+from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.recall.evidence import stems
 from ricordo.recall.search import Hit
 from ricordo.records.derived import Fact, Flag, Summary, Topic
@@ -27,6 +29,8 @@ FEEDBACK = "feedback"  # the key in a session's metadata with what users said ab
 OPENING_LENGTH = 80
 CURVE_POINTS = 30
 SNIPPET_LENGTH = 240
+MORE_WORDS = 2
+_POINTED = re.compile(r"turn-(\d{1,9}):")
 _WORD = re.compile(r"\w+", re.UNICODE)
 
 
@@ -264,6 +268,77 @@ def snippet(text: str, query_stems: set[str]) -> list[dict[str, Any]]:
             at = match.end()
     parts.append({"text": text[at:end] + ("…" if end < len(text) else ""), "hit": False})
     return [part for part in parts if part["text"]]
+
+
+def named_items(
+    store: Store, library: Library, owner: Owner, session_id: str, receipt: Receipt, turn: Turn | None
+) -> dict[str, Any]:
+    """The items of a receipt by id, as a reader knows them: a title, the first words, where they are, whether cited."""
+    cited = set(turn.chunk_ids) if turn else set()
+    known = turn.metadata if turn else {}
+    scores = _numbers(known.get("scores"))
+    quoted: Any = known.get("memory_sources")
+    cited |= {str(each.get("message_id")) for each in quoted or () if isinstance(each, dict)}
+    found: dict[str, Any] = {}
+    for item in receipt.items:
+        if item.id not in found and (named := _named_item(store, library, owner, session_id, item)):
+            found[item.id] = named | {"cited": item.id in cited, "score": scores.get(item.id)}
+    return found
+
+
+def _named_item(
+    store: Store, library: Library, owner: Owner, session_id: str, item: ReceiptItem
+) -> dict[str, Any] | None:
+    if item.section == "chunks":
+        try:
+            chunk, document, _ = library.chunk(owner, item.id)
+        except NotFoundError:  # given by the caller, or deleted since
+            return None
+        title = f"{document.title} · {chunk.heading}" if chunk.heading else document.title
+        return {"title": title, "snippet": _first_words(chunk.text), "chunk_id": chunk.id}
+    if item.section not in ("history", "topic", "recalled"):
+        return None
+    pointed = _POINTED.match(item.id)
+    if pointed:
+        turns = store.turns.page(owner, session_id, after=int(pointed[1]) - 1, before=int(pointed[1]) + 1)
+        turn = turns[0] if turns else None
+    else:
+        turn = store.turns.get(owner, turn_id_of(item.id) if ":" in item.id else item.id)
+    if turn is None:
+        return None
+    said = next((each for each in turn.messages if each.id == item.id), None)
+    session = None if turn.session_id == session_id else store.sessions.get(owner, turn.session_id)
+    return {
+        "title": session.title or "" if session else "",
+        "snippet": _first_words(said.content if said else (turn.response or "") if pointed else turn.query),
+        "session_id": turn.session_id,
+        "turn_number": turn.turn_number,
+        "role": said.role if said else "assistant" if pointed else "user",
+        "said_at": said.created_at if said else turn.created_at,
+    }
+
+
+def _first_words(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SNIPPET_LENGTH else f"{line[:SNIPPET_LENGTH].rsplit(' ', 1)[0]}…"
+
+
+def answer_out(turn: Turn) -> dict[str, Any]:
+    """Who answered a turn, how long each step took and what it cost."""
+    known = turn.metadata
+    return {
+        "answerer": str(known.get("answerer") or ""),
+        "intent": str(known.get("intent") or ""),
+        "tokens": _numbers(known.get("tokens")),
+        "timings_ms": _numbers(known.get("timings_ms")),
+        "answer_tokens": sum(each.tokens for each in turn.messages if each.role == "assistant"),
+    }
+
+
+def _numbers(value: object) -> dict[str, float]:
+    """The numbers of a mapping in the metadata of a turn, which callers may fill as they like."""
+    found = value.items() if isinstance(value, Mapping) else ()
+    return {str(name): each for name, each in found if isinstance(each, int | float)}
 
 
 def encode_cursor(item_id: str, moment: datetime) -> str:

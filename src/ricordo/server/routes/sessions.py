@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from ricordo.chat.response import ChatRequest
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import LARGEST
+from ricordo.prompt.receipt import from_stored
 from ricordo.records.derived import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo
 from ricordo.server import chat_schemas as chat
@@ -18,11 +19,13 @@ from ricordo.server.idempotency import id_for
 from ricordo.server.presenters import (
     ARCHIVED,
     FEEDBACK,
+    answer_out,
     clarification_out,
     decode_cursor,
     encode_cursor,
     fact_out,
     message_out,
+    named_items,
     opening_of,
     reference_out,
     session_out,
@@ -274,6 +277,23 @@ def receipt(session_id: str, turn_number: Annotated[int, Path(ge=1, le=LARGEST)]
     """The context of a past turn, rebuilt byte for byte, with its receipt."""
     rebuilt = user.session(session_id).rebuild(turn_number)
     return {"receipt": rebuilt.receipt.as_json(), "messages": list(rebuilt.messages), "prompt": rebuilt.prompt}
+
+
+@router.get("/{session_id}/receipts/{turn_number}/trace", response_model=chat.TraceOut, tags=SESSIONS)
+def trace(session_id: str, turn_number: Annotated[int, Path(ge=1, le=LARGEST)], user: UserDep) -> dict[str, Any]:
+    """The receipt of a past turn with the names and first words of its items, who answered, and how long it took."""
+    info, store, owner = user.session_info(session_id), user.memory.store, user.owner
+    stored = store.turns.receipts(owner, info.id, turn_number=turn_number)
+    turns = store.turns.page(owner, info.id, after=turn_number - 1, before=turn_number + 1)
+    if not stored or not turns:
+        raise NotFoundError("there is no receipt of this turn")
+    receipt = from_stored(stored[0])
+    library = user.service.library(user.caller.tenant_id)
+    return {
+        "receipt": receipt.as_json(),
+        "items": named_items(store, library, owner, info.id, receipt, turns[0]),
+        "answer": answer_out(turns[0]),
+    }
 
 
 @router.get("/{session_id}/summaries", response_model=tenant.SummariesOut, tags=SESSIONS)
