@@ -77,16 +77,6 @@ class BudgetSettings:
             if each.type is int:
                 _at_least(each.name, getattr(self, each.name), 1 if each.name.endswith("_share") else 0)
 
-    @property
-    def room(self) -> int:
-        """Tokens of a prompt, without the reserve for the answer."""
-        return max(self.model_limit - self.answer_reserve, 0)
-
-    @property
-    def stable_room(self) -> int:
-        """Tokens of it for what stays the same from turn to turn."""
-        return int(self.room * self.stable_share)
-
 
 @dataclass(frozen=True, slots=True)
 class Retention:

@@ -13,7 +13,7 @@ from ricordo.engine.core import Engine, Scope, cause_of, log_details
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
-from ricordo.prompt.context import PRIMING, Context, Material, TopicMaterial, TopicName, assemble
+from ricordo.prompt.context import PRIMING, Context, Material, TopicMaterial, TopicName, assemble, stable_room_of
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
 from ricordo.prompt.window import Window, fit_blocks, fit_window
 from ricordo.records.turns import Asked, Chunk, Excerpt, KnownContext, Message, Remembered, Turn, turn_id_of
@@ -79,7 +79,7 @@ def load_window(
     settings, counter = engine.settings.window, engine.counter
     try:
         if budget and budget.cache_stable == "on" and settings.max_turns != 0:
-            room = budget.stable_room - PRIMING - 2 * counter.message_overhead - counter.count(before)
+            room = stable_room_of(budget) - PRIMING - 2 * counter.message_overhead - counter.count(before)
             window = fit_blocks(_newest_first(engine, scope, asking, most=None), max(room, 0), counter)
         else:
             window = fit_window(_newest_first(engine, scope, asking, settings.max_turns), settings, counter)

@@ -133,6 +133,16 @@ class _Form:
     texts: Sequence[Text]
 
 
+def room_of(budget: "BudgetSettings") -> int:
+    """Tokens of a prompt, without the reserve for the answer."""
+    return max(budget.model_limit - budget.answer_reserve, 0)
+
+
+def stable_room_of(budget: "BudgetSettings") -> int:
+    """Tokens of it for what stays the same from turn to turn."""
+    return int(room_of(budget) * budget.stable_share)
+
+
 def assemble(
     material: Material,
     budget: "BudgetSettings",
@@ -143,7 +153,7 @@ def assemble(
     sources: bool = True,
 ) -> Context:
     """Fill both forms, write them, and write the receipt; compact lines have `characters` and, if wanted, sources."""
-    limit = budget.room
+    limit = room_of(budget)
     plain = _plain_candidates(material, locale, counter)
     as_chat = {
         **plain,
@@ -253,7 +263,7 @@ def allot(room: int, demands: Mapping[Section, int], settings: "BudgetSettings")
     room -= first
     if settings.cache_stable == "on":  # the history was chosen to fit; what changes takes its part, however short it is
         shares[Section.HISTORY] = min(wanted_rest.pop(Section.HISTORY), room)
-        changes = settings.room - settings.stable_room
+        changes = room_of(settings) - stable_room_of(settings)
         asked = sum(wanted_first.values()) - wanted_first[Section.SYSTEM]
         room = min(room - shares[Section.HISTORY], max(changes - asked, changes // 2))
     return shares | share_out(room, wanted_rest, weights)
