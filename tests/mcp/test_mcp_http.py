@@ -74,10 +74,18 @@ async def test_clients_of_both_generations_are_served(mode: str) -> None:
     store = MemoryStore()
     with served(store) as url:
         async with remote(url, a_key(store, "school", "anna"), mode) as client:
-            assert len((await client.list_tools()).tools) == 17
+            assert len((await client.list_tools()).tools) == 10
             kept = await call(client, "add_memory", text="I like tea.")
             assert (await call(client, "get_memory", memory_id=kept["ids"][0]))["memory"] == "I like tea."
             assert "user_id" in await refusal(client, "list_sessions", user_id="bob")
+
+
+async def test_all_tools_are_listed_where_that_is_set() -> None:
+    """`mcp_tools` lists everything, with output schemas."""
+    store = MemoryStore()
+    with served(store, mcp_tools="all") as url:
+        async with remote(url, a_key(store, "school", "anna")) as client:
+            assert len((await client.list_tools()).tools) == 17
 
 
 async def test_without_a_good_credential_nobody_comes_in() -> None:
@@ -141,7 +149,7 @@ async def test_an_erased_user_is_locked_out() -> None:
     """Removing a user removes their key, and the next request with it is refused."""
     store = MemoryStore()
     key = a_key(store, "school", "anna")
-    with served(store) as url:
+    with served(store, mcp_tools="all") as url:  # a client looks an unlisted tool up again after its call
         async with remote(url, key) as client:
             await call(client, "add_memory", text="I like tea.")
             await call(client, "delete_entities", user_id="anna")

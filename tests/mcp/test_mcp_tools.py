@@ -24,7 +24,7 @@ def talk(memory: Memory, user_id: str = "anna") -> None:
 async def test_tools_tell_what_they_do() -> None:
     """Each tool has words, schemas both ways, and hints that tell reading from adding and from removing."""
     with a_memory() as memory:
-        async with client_of(memory) as client:
+        async with client_of(memory, tools="all") as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(tools) == READS | ADDS | REMOVES
     for name, tool in tools.items():
@@ -38,6 +38,67 @@ async def test_tools_tell_what_they_do() -> None:
             assert tool.annotations.destructive_hint is (name in REMOVES)
     assert list(tools["search"].input_schema["properties"]) == ["query"]
     assert list(tools["fetch"].input_schema["properties"]) == ["id"]
+
+
+async def test_the_tools_that_are_listed_cost_little() -> None:
+    """By default at most 4,000 characters, with words, arguments and hints; the others work without being listed."""
+    with a_memory() as memory:
+        talk(memory)
+        async with client_of(memory) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert {"add_memory", "search_memories", "get_context", "search", "fetch"} <= set(tools)
+            written = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools.values()]
+            assert len(json.dumps(written, ensure_ascii=False)) <= 4_000
+            for name, tool in tools.items():
+                assert tool.description
+                assert tool.annotations
+                assert tool.annotations.read_only_hint is (name in READS)
+            assert tools["search_memories"].input_schema["required"] == ["query"]
+            assert tools["search"].input_schema["properties"]["query"]["type"] == "string"
+            assert "list_topics" not in tools
+            assert (await call(client, "list_topics", session_id="biology"))["topics"]
+
+
+async def test_a_search_answers_in_few_characters() -> None:
+    """At most 1,500 by default, the best first; long words are shortened, and get_memory reads them whole."""
+    with a_memory() as memory:
+        for number in range(12):
+            words = f"The boat number {number} lies in the harbour of Genoa. " * 12
+            memory.session(f"s{number}", user_id="anna").add_turn(words, "Noted, the boat lies there.")
+        async with client_of(memory) as client:
+            answer = await client.call_tool("search_memories", {"query": "Where does boat number 7 lie?"})
+            (text,) = answer.content
+            assert len(text.text) <= 1_500  # type: ignore[union-attr]
+            found = json.loads(text.text)["results"]  # type: ignore[union-attr]
+            assert found == answer.structured_content["results"]  # type: ignore[index]
+            assert len(found) >= 2
+            message = next(each for each in found if each["memory"].endswith("…"))
+            assert len((await call(client, "get_memory", memory_id=message["id"]))["memory"]) > 500
+            one = await client.call_tool("search_memories", {"query": "boat", "max_characters": 200})
+            assert len(one.content[0].text) <= 250  # type: ignore[union-attr]
+            more = await call(client, "search_memories", query="boat", max_characters=100_000, limit=20)
+            assert len(more["results"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("What is my name?", "Is called Anna"),
+        ("Where do I live?", "Lives in Genoa"),
+        ("When is my exam?", "exam on 12 May"),
+        ("What do I work as?", "nurse"),
+    ],
+)
+async def test_facts_of_one_message_are_told_apart(query: str, answer: str) -> None:
+    """The fact that answers comes first, before the others that the same message told."""
+    with a_memory() as memory:
+        async with client_of(memory) as client:
+            told = "My name is Anna, I live in Genoa, I work as a nurse and my exam is on 12 May."
+            await call(client, "add_memory", text=told)
+            assert memory.settle(20)
+            found = (await call(client, "search_memories", query=query))["results"]
+            assert answer in found[0]["memory"]
+            assert found[0]["kind"] == "fact"
 
 
 async def test_what_is_added_is_kept_and_learned_from() -> None:

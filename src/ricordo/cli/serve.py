@@ -70,7 +70,7 @@ def mcp(options: Options, output: Output) -> int:
     if "://" not in options.db:  # a host starts this in any folder
         Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open_memory(options, create=True) as memory:
-        run_stdio(memory, options.user or personal_user(), options.agent)
+        run_stdio(memory, options.user or personal_user(), options.agent, tools=options.tools)
     return OK
 
 
@@ -138,6 +138,9 @@ def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
         help="default: RICORDO_USER, the login name",
     )
     add_agent(parser)
+    parser.add_argument(
+        "--tools", choices=["core", "all"], default="core", help="which are listed (default: %(default)s)"
+    )
 
 
 SERVE_COMMANDS = (

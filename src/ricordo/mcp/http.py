@@ -163,7 +163,7 @@ def session_manager(service: Service, path: str) -> "StreamableHTTPSessionManage
         request = cast(Request, ctx.request_context.request)
         return user_for(service, request.scope, scope)
 
-    server = make_server(find_user)
+    server = make_server(find_user, "all" if service.options.mcp_tools == "all" else "core")
     server.streamable_http_app(  # it creates the session manager; the application itself is not used
         streamable_http_path=path,
         stateless_http=True,

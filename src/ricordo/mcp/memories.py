@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids, check_project
@@ -44,7 +44,7 @@ class ToolMemory(BaseModel):
     id: str
     kind: Kind
     memory: str = Field(description="The words")
-    agent_id: str
+    agent_id: str = ""
     created_at: datetime
     session_id: str | None = None
     role: str | None = None
@@ -54,6 +54,11 @@ class ToolMemory(BaseModel):
     metadata: dict[str, Any] = {}
     score: float | None = None
     reasons: list[str] = []
+
+    @model_serializer(mode="wrap")
+    def _without_blanks(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what is empty: a model pays for every sign."""
+        return {name: value for name, value in written(self).items() if value not in (None, "", [], {})}
 
 
 class ToolSession(BaseModel):

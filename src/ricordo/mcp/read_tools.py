@@ -3,12 +3,14 @@
 Quarantined messages and facts are left out, because the results go into a prompt.
 """
 
+import json
+import logging
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ricordo.errors import NotFoundError
+from ricordo.errors import NotFoundError, RicordoError
 from ricordo.mcp.memories import (
     Filter,
     McpUser,
@@ -27,16 +29,22 @@ from ricordo.mcp.memories import (
 )
 from ricordo.recall.evidence import stems
 from ricordo.records.derived import Fact
-from ricordo.records.turns import Message, Turn, turn_id_of
+from ricordo.records.turns import DEFAULT_AGENT, Message, Turn, turn_id_of
+
+log = logging.getLogger("ricordo.mcp")
 
 INDEX_WAIT_SECONDS = 5.0  # for an index that is behind
 CONNECTOR_LIMIT = 10
+ANSWER_CHARACTERS = 1_500  # of a search, which a model pays for with every call
+SHOWN_CHARACTERS = 300  # of one memory in a search
+OWN_SHARE = 0.6  # of a fact's score that its own words decide; the rest is that of the message it was said in
+MOST_COMPARED = 64  # facts whose meaning is compared with a query
 
 Filters = Annotated[
     dict[str, Any] | None,
     Field(
-        description="Any of kind (fact or message), run_id, agent_id, role, topic_id, tags, "
-        'created_at ({"gte": TIME, "lt": TIME}); alone or in a list under AND'
+        description="kind (fact, message), run_id, agent_id, role, topic_id, tags, project, "
+        'created_at ({"gte": TIME, "lt": TIME})'
     ),
 ]
 Query = Annotated[str, Field(min_length=1, description="What to look for, in plain words")]
@@ -148,8 +156,9 @@ def search_memories(
     query: Query,
     filters: Filters = None,
     limit: Annotated[int, Field(ge=1, le=100)] = 10,
+    max_characters: Annotated[int, Field(ge=200, le=100_000, description="Of the answer")] = ANSWER_CHARACTERS,
 ) -> FoundOut:
-    """Find facts about the user and past messages that speak to a question, by words and by meaning, best first."""
+    """Find facts about the user and past messages for a question, best first; get_memory reads one whole."""
     wanted = parse_filters(filters, user.require_user)
     quarantined = user.quarantined_ids()
     hits = user.memory.search(
@@ -168,21 +177,66 @@ def search_memories(
     )
     by_message = {hit.message_id: hit for hit in hits if hit.message_id not in quarantined}
     found: list[ToolMemory] = []
-    for fact in _matching_facts(user, wanted, quarantined):
-        sources = [by_message[each.message_id] for each in fact.sources if each.message_id in by_message]
-        best = max(sources, key=lambda hit: hit.score, default=None)
-        overlap = _word_overlap(query, fact)
-        if best and best.score >= overlap:
-            found.append(fact_memory(fact, best.score, best.reasons))
-        elif overlap > 0:
-            found.append(fact_memory(fact, overlap, ("words",)))
+    facts = _matching_facts(user, wanted, quarantined)
+    for fact, fit in zip(facts, _fits(user, query, facts), strict=True):
+        sources = [by_message[each.message_id].score for each in fact.sources if each.message_id in by_message]
+        score = max(max(sources, default=0.0) * (OWN_SHARE * fit + 1 - OWN_SHARE), _word_overlap(query, fact.text))
+        if score > 0:
+            found.append(fact_memory(fact, score))
     if wanted.messages:
         for hit in by_message.values():
             turn = user.turn(turn_id_of(hit.message_id))
             if turn:
                 found.append(message_memory(turn, hit.message, hit.score, hit.reasons))
     found.sort(key=lambda each: (-(each.score or 0.0), each.kind, each.id))
-    return FoundOut(results=found[:limit], degraded=list(hits.degraded))
+    return _within(
+        FoundOut(results=[_brief(each) for each in found[:limit]], degraded=list(hits.degraded)), max_characters
+    )
+
+
+def _brief(memory: ToolMemory) -> ToolMemory:
+    """A memory as a search shows it: its words, shortened if they are many, and what tells it from others."""
+    words = " ".join(memory.memory.split())
+    short = words if len(words) <= SHOWN_CHARACTERS else words[: SHOWN_CHARACTERS - 1] + "…"
+    agent = "" if memory.agent_id == DEFAULT_AGENT else memory.agent_id
+    score = None if memory.score is None else round(memory.score, 3)
+    return memory.model_copy(
+        update={"memory": short, "agent_id": agent, "sources": [], "reasons": [], "metadata": {}, "score": score}
+    )
+
+
+def _within(found: FoundOut, most: int) -> FoundOut:
+    """The best results that fit into so many characters, the first of them in any case."""
+    kept = found
+    while len(kept.results) > 1 and len(as_text(kept)) > most:
+        kept = kept.model_copy(update={"results": kept.results[:-1]})
+    if kept.results and (over := len(as_text(kept)) - most) > 0:
+        first = kept.results[0]
+        cut = first.memory[: max(len(first.memory) - over - 1, 20)] + "…"
+        kept = kept.model_copy(update={"results": [first.model_copy(update={"memory": cut})]})
+    return kept
+
+
+def as_text(result: BaseModel) -> str:
+    """A result as a model reads it: JSON on one line, without what is empty."""
+    return json.dumps(result.model_dump(mode="json", by_alias=True), ensure_ascii=False, separators=(",", ":"))
+
+
+def _fits(user: McpUser, query: str, facts: list[Fact]) -> list[float]:
+    """How well each fact itself answers a query, 0 to 1: facts that one message told are told apart by it.
+
+    Its words and those it was taken from count, and its meaning where it shares no word.
+    """
+    told = [" ".join([fact.text, *(source.quote for source in fact.sources)]) for fact in facts]
+    shared = [_word_overlap(query, each) for each in told]
+    meant = [0.0] * len(facts)
+    if 1 < len(facts) <= MOST_COMPARED:
+        try:
+            embedder = user.memory.embedder
+            meant = [float(each) for each in embedder.embed_passages(told) @ embedder.embed_query(query)]
+        except RicordoError as error:
+            log.warning("facts are compared by their words: %s", error, extra={"operation": "mcp"})
+    return [words + (1 - words) * min(max(cosine, 0.0), 1.0) for words, cosine in zip(shared, meant, strict=True)]
 
 
 def get_memories(
@@ -221,7 +275,10 @@ def search(user: McpUser, query: Query) -> ResultsOut:
 
 
 def fetch(user: McpUser, id: str) -> PageOut:  # noqa: A002 - the name that connectors use
-    """Read one result of search whole; for a message, with what was said around it in its turn."""
+    """Read one result of search whole.
+
+    A message comes with what was said around it in its turn.
+    """
     memory = get_memory(user, id)
     text = memory.memory
     if memory.kind == "message":
@@ -238,13 +295,13 @@ def fetch(user: McpUser, id: str) -> PageOut:  # noqa: A002 - the name that conn
 def get_context(
     user: McpUser,
     query: Annotated[str, Field(min_length=1, description="The user's next question")],
-    session_id: Annotated[
-        str | None, Field(description="The talk it belongs to; without one, only what is known")
-    ] = None,
+    session_id: Annotated[str | None, Field(description="The talk it belongs to, if any")] = None,
     token_budget: Annotated[int | None, Field(ge=1, description="Tokens for the whole prompt")] = None,
 ) -> ToolContext:
-    """Everything a model needs for a question, within a token budget: what is known of the user, the talk so far,
-    and past messages that matter. Nothing is kept."""
+    """What is known for a question, within a token budget: the user, the talk so far, past messages.
+
+    All that a model needs, as a prompt and as messages. Nothing is kept.
+    """
     if session_id is None:
         session = user.memory.session(user_id=user.user_id, agent_id=user.agent_id)
     else:
@@ -285,7 +342,10 @@ def get_session(
     limit: Annotated[int, Field(ge=1, le=200, description="Turns")] = 50,
     before: Annotated[int | None, Field(ge=1, description="Only turns before this number")] = None,
 ) -> TalkOut:
-    """Read a session: its newest messages in order, archived ones included, or a page of older ones."""
+    """Read a session: its newest messages in order, or a page of older ones.
+
+    Archived messages are included.
+    """
     session = user.session(session_id)
     quarantined = user.quarantined_ids()
     turns = session.history(limit, before=before)
@@ -379,10 +439,10 @@ def _topics_with_tags(user: McpUser, session_id: str, tags: tuple[str, ...]) -> 
     return frozenset(topic.id for topic in topics if set(tags) & set(topic.tags))
 
 
-def _word_overlap(query: str, fact: Fact) -> float:
-    """The share of the query's word stems that a fact contains, 0 to 1."""
+def _word_overlap(query: str, text: str) -> float:
+    """The share of the query's word stems that a text contains, 0 to 1."""
     wanted = set(stems(query))
-    return len(wanted & set(stems(fact.text))) / len(wanted) if wanted else 0.0
+    return len(wanted & set(stems(text))) / len(wanted) if wanted else 0.0
 
 
 def _url(memory: ToolMemory) -> str:

@@ -82,13 +82,13 @@ class EntitiesOut(BaseModel):
 
 def add_memory(
     user: McpUser,
-    text: Annotated[str | None, Field(description="What the user said or wants remembered, in their words")] = None,
+    text: Annotated[str | None, Field(description="In the user's words")] = None,
     messages: Annotated[list[ToolMessage] | None, Field(max_length=200, description="Or a piece of talk")] = None,
     agent_id: str | None = None,
     run_id: Annotated[str | None, Field(description="The session; default: the user's notes")] = None,
     metadata: dict[str, Any] | None = None,
 ) -> KeptOut:
-    """Remember something: it is kept word for word, and facts about the user are learned from it."""
+    """Remember something: it is kept word for word, and facts are learned from it."""
     if (text is None) == (not messages):
         raise ValidationError("text", "give either text or messages")
     given = list(messages or [])
@@ -146,9 +146,9 @@ def _field_path(field: str, index: int, part: str) -> str:
 def update_memory(
     user: McpUser, memory_id: str, text: Annotated[str, Field(description="What is right, whole")]
 ) -> UpdatedOut:
-    """Correct a fact or a note: the new words are kept and learned from, the old ones are forgotten.
+    """Correct a fact or a note; the old words are forgotten.
 
-    What was said in a talk stays as it was said; keep a correction with add_memory.
+    The new words are kept and learned from. What was said in a talk stays as it was said; use add_memory to correct it.
     """
     kind, own = parse_memory_id(memory_id)
     check_text("text", text, user.memory.settings.limits)
@@ -171,7 +171,10 @@ def update_memory(
 
 
 def delete_memory(user: McpUser, memory_id: str) -> DeletedOut:
-    """Forget one memory for good: a fact, or a message with its whole turn and the facts that were said only there."""
+    """Forget one memory for good: a fact, or a message with its turn.
+
+    With a turn go the facts that were said only there.
+    """
     kind, own = parse_memory_id(memory_id)
     if kind == "fact":
         agent = find_fact(user, own).agent_id

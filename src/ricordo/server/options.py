@@ -35,7 +35,7 @@ class ServerOptions:
     claim `jwt_tenant_claim`. `connections_per_address` does not count for loopback addresses, where a proxy may be.
     `spool` is the directory where writes wait during an outage of PostgreSQL; empty is one in the state folder of the
     user, `off` is none: then they fail. With `key_cache` it also has the digests of valid API keys, for a restart
-    during an outage.
+    during an outage. `mcp_tools` are the MCP tools that are listed: `core` or `all`; all can be called.
     """
 
     host: str = "127.0.0.1"
@@ -59,6 +59,7 @@ class ServerOptions:
     threads: int = 64
     spool: str = ""
     key_cache: bool = True
+    mcp_tools: str = "core"
     log_level: str = "info"
 
     def __post_init__(self) -> None:
@@ -73,6 +74,8 @@ class ServerOptions:
             raise SettingsError("jwt_secret", "expected at least 32 bytes; make one with: openssl rand -hex 32")
         if self.log_level.lower() not in LOG_LEVELS:
             raise SettingsError("log_level", f"expected one of {', '.join(LOG_LEVELS)}, got {self.log_level!r}")
+        if self.mcp_tools not in ("core", "all"):
+            raise SettingsError("mcp_tools", f"expected core or all, got {self.mcp_tools!r}")
         if "*" in self.cors_origins:
             raise SettingsError("cors_origins", "name the origins that may call from a browser; '*' is refused")
         if not self.auth and not is_loopback(self.host):
