@@ -24,16 +24,7 @@ from ricordo.limits import check_text
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
 from ricordo.records.turns import Asked, Chunk, Owner, Turn, message_id
-from ricordo.server.sent_messages import (
-    Json,
-    Pair,
-    SentMessages,
-    TurnFinder,
-    TurnPlace,
-    call_ids,
-    pair_of,
-    text_of,
-)
+from ricordo.server.sent_messages import Json, Pair, SentMessages, TurnFinder, TurnPlace, call_ids, pair_of, text_of
 from ricordo.session import Session
 
 if TYPE_CHECKING:
@@ -64,7 +55,10 @@ class CompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCompletion:
-    """What the answer needs. With a model the question is stored as `turn`; without one the chat stores it."""
+    """What the answer needs. With a model the question is stored as `turn`; without one the chat stores it.
+
+    With `by_client` nothing is stored: the client adds question and answer to its conversation itself.
+    """
 
     session: Session
     turn_id: str
@@ -78,6 +72,7 @@ class PreparedCompletion:
     messages: tuple[Json, ...] = ()
     chunks: tuple[Chunk, ...] = ()
     context_ms: float = 0.0
+    by_client: bool = False
 
     @property
     def session_id(self) -> str:
@@ -144,7 +139,8 @@ class Completions:
             self._begin(session, found, sent.pairs if found.session_id is None else ())
         turn_id = found.turn.id if found.turn else request.turn_id or new_id(self._memory.clock.now())
         name, wanted = self._answerer.name, request.choices
-        return PreparedCompletion(session, turn_id, sent, request.options, name, wanted, found.replaces, found.turn)
+        prepared = PreparedCompletion(session, turn_id, sent, request.options, name, wanted, found.replaces, found.turn)
+        return replace(prepared, by_client=found.by_client)
 
     def _asked(self, prepared: PreparedCompletion) -> PreparedCompletion:
         """The same with the question and its tool results stored."""
@@ -153,7 +149,8 @@ class Completions:
             metadata = _version(prepared.replaces) if prepared.replaces else {}
             turn = prepared.session.ask(prepared.sent.question, turn_id=prepared.turn_id, metadata=metadata).turn
         self._drop_replaced(prepared)
-        self._store_steps(prepared.session, turn, prepared.sent.steps)
+        if not prepared.by_client:
+            self._store_steps(prepared.session, turn, prepared.sent.steps)
         return replace(prepared, turn=turn)
 
     def _drop_replaced(self, prepared: PreparedCompletion) -> None:
@@ -219,7 +216,8 @@ class Completions:
             others = [_exhausted(self._pieces(prepared, context)) for _ in range(1, prepared.choices)]
         except LLMError as error:
             language = self._chat.language(turn.query, prepared.session)
-            self._chat.mark_failed(prepared.session.user_id, prepared.turn_id, error, language)
+            if not prepared.by_client:
+                self._chat.mark_failed(prepared.session.user_id, prepared.turn_id, error, language)
             raise
         yield Done(self._store(prepared, turn, context, answered, others))
 
@@ -264,7 +262,9 @@ class Completions:
     ) -> ChatResponse:
         completion = answered.completion
         calls = completion.tool_calls if completion else ()
-        if calls:
+        if prepared.by_client:
+            stored_as = message_id(turn.id, len(turn.steps) + 1 if calls else "response")
+        elif calls:
             if self._memory.store.turns.get(turn.owner, turn.id) is None:
                 # Adding a message would create it again.
                 raise NotFoundError("the session was deleted meanwhile: this answer is not stored")

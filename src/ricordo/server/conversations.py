@@ -21,13 +21,13 @@ from ricordo.records.service import StoredItem
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id, open_turn, place, turn_id_of
 from ricordo.server.openai_objects import as_list, check_pairs
 from ricordo.server.problems import ObjectNotFound
+from ricordo.server.sent_messages import CONVERSATION
 from ricordo.stores.items import PART_END
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
     from ricordo.stores.service_protocols import ItemTransaction
 
-METADATA = "conversation"  # key in the metadata of a session: what a client keeps with a conversation
 SPILLED = "openai.agents"  # collection of the items that are too large for a message
 MOST_ITEMS = 20  # in one request
 TURNS_READ = 50  # at once
@@ -63,7 +63,7 @@ class Conversations:
             return shown_conversation(known)
         checked = self._checked(items)
         session = self._memory.session(conversation_id, user_id=self._owner.user_id)
-        info = session.create(metadata={METADATA: pairs})
+        info = session.create(metadata={CONVERSATION: pairs})
         self._add(info, checked)
         return shown_conversation(info)
 
@@ -78,7 +78,7 @@ class Conversations:
         """Replace what a client keeps with a conversation."""
         info, pairs = self.get(conversation_id), check_pairs(metadata)
         session = self._memory.session(info.id, user_id=self._owner.user_id, agent_id=info.agent_id)
-        return shown_conversation(session.update(metadata={**info.metadata, METADATA: pairs}))
+        return shown_conversation(session.update(metadata={**info.metadata, CONVERSATION: pairs}))
 
     def add(self, conversation_id: str, items: Sequence[Json]) -> dict[str, Any]:
         """Append items; all are checked before one is written."""
@@ -230,7 +230,7 @@ class Conversations:
 
 def shown_conversation(info: SessionInfo) -> dict[str, Any]:
     """A session as a conversation."""
-    metadata = info.metadata.get(METADATA)
+    metadata = info.metadata.get(CONVERSATION)
     return {
         "id": info.id,
         "object": "conversation",

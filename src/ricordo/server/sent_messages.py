@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ricordo.memory import Memory
 
 SESSIONS_SEARCHED = 100  # most recently active ones, for the history of a client
+CONVERSATION = (
+    "conversation"  # key in the metadata of a session that a client made as a conversation and adds to itself
+)
 INSTRUCTIONS = ("system", "developer")  # roles
 
 Json = Mapping[str, Any]
@@ -78,12 +81,16 @@ class SentMessages:
 
 @dataclass(frozen=True, slots=True)
 class TurnPlace:
-    """Where a question belongs: in a session, in a turn that has no answer yet, or in place of an answered one."""
+    """Where a question belongs: in a session, in a turn that has no answer yet, or in place of an answered one.
+
+    With `by_client` the client has put the question there and will put the answer there too.
+    """
 
     session_id: str | None = None
     turn: Turn | None = None
     replaces: Turn | None = None
     branch_of: str | None = None
+    by_client: bool = False
     earlier: Sequence[Turn] = ()
 
 
@@ -111,11 +118,20 @@ class TurnFinder:
             return (info and self._in_session(info)) or TurnPlace(self._named)
         branch: TurnPlace | None = None
         for info in self._store.sessions.page(self._owner, limit=SESSIONS_SEARCHED, agent_id=self._agent_id):
-            found = self._in_session(info)
+            found = self._by_client(info) if CONVERSATION in info.metadata else self._in_session(info)
             if found is not None and found.branch_of is None:
                 return found
             branch = branch or found
         return branch or TurnPlace()
+
+    def _by_client(self, info: SessionInfo) -> TurnPlace | None:
+        """The open turn of a conversation, if the client has put this question after this history there."""
+        turns = self._store.turns.page(self._owner, info.id, last=2 * len(self._pairs) + 2)
+        if not turns or not turns[-1].is_open or turns[-1].query != self._sent.question:
+            return None
+        said = [pair_of(turn) for turn in turns[:-1] if turn.query and turn.answer]
+        same = said[-len(self._pairs) :] == self._pairs if self._pairs else not said
+        return TurnPlace(info.id, turns[-1], by_client=True) if same else None
 
     def _in_session(self, info: SessionInfo) -> TurnPlace | None:
         """The place in a session; None if it is not the named one and its turns are not the history."""
