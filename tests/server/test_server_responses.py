@@ -386,3 +386,27 @@ def test_tokens_of_a_request_are_counted() -> None:
         assert 0 < few < more < most.input_tokens
         assert client.responses.input_tokens.count().input_tokens == 0
         assert client.responses.create().output == []  # asks nothing, gets nothing
+
+
+def test_a_talk_is_compacted_and_goes_on() -> None:
+    """The output of a compaction is the input of the next response: the model sees what was said before."""
+    model, store = ScriptedLLM("In May."), MemoryStore()
+    with before(model, store) as client:
+        talk: Any = [
+            {"role": "user", "content": "My exam on taxes is on 14 May in Pisa."},
+            {"role": "assistant", "content": "Bring form 730 and your passport to room B12."},
+        ]
+        made = client.responses.compact(model="scripted", input=talk)
+        assert [each.type for each in made.output] == ["message", "compaction"]
+        assert made.usage.input_tokens > 0
+        compacted: Any = [each.model_dump(exclude_none=True, warnings=False) for each in made.output]
+        client.responses.create(input=[*compacted, {"role": "user", "content": "Which form?"}])
+        assert "form 730" in str(model.asked[0])
+        named = client.conversations.create(items=talk)
+        response = client.responses.create(input="When?", conversation=named.id)
+        again: Any = client.responses.compact(model="scripted", previous_response_id=response.id).output
+        client.responses.create(input=[again[-1].model_dump(), {"role": "user", "content": "Where?"}])
+        assert "B12" in str(model.asked[-1])
+        with pytest.raises(openai.BadRequestError) as forged:
+            client.responses.create(input=[{"type": "compaction", "encrypted_content": "x"}])  # type: ignore[list-item]
+        assert forged.value.param == "input[0].encrypted_content"

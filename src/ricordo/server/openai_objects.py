@@ -84,6 +84,16 @@ class ResponseOut(BaseModel):
     output: list[dict[str, Any]]
 
 
+class CompactionOut(BaseModel):
+    """A condensed talk in OpenAI's format."""
+
+    id: str
+    object: str
+    created_at: int
+    output: list[dict[str, Any]]
+    usage: dict[str, Any]
+
+
 class ConversationOut(BaseModel):
     """A conversation in OpenAI's format."""
 

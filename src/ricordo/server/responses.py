@@ -5,16 +5,22 @@ with its output items, and the events of a running answer become those that Open
 """
 
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
+from zlib import compress, decompressobj
+from zlib import error as ZlibError  # noqa: N812 - a class
 
 from ricordo.errors import ValidationError
-from ricordo.records.turns import message_id
+from ricordo.records.turns import Message, Owner, Turn, message_id
 from ricordo.server.conversations import item_id_of, shown_item, text_part
 from ricordo.server.problems import openai_error
+from ricordo.server.sent_messages import text_of
 from ricordo.server.streams import AnswerStream
 
 HOSTED = ("prompt", "moderation")  # what only OpenAI's own servers can do
+MOST_SUMMARY = 1 << 20  # bytes of a summary that comes back
 _PASSED = {"temperature": "temperature", "top_p": "top_p", "max_output_tokens": "max_tokens", "seed": "seed"}
 _PARTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "text"}
 _STATUS = {"length": "max_output_tokens", "content_filter": "content_filter"}  # why a response is incomplete
@@ -43,6 +49,8 @@ def messages_of(items: Sequence[Json], field: str = "input") -> list[dict[str, A
             output = item.get("output")
             words = output if isinstance(output, str) else _content(output, f"{field}.{at}.output")
             messages.append({"role": "tool", "tool_call_id": str(item.get("call_id")), "content": words})
+        elif kind == "compaction":
+            messages.append({"role": "assistant", "content": unsealed(item, f"{field}.{at}.encrypted_content")})
         elif kind != "reasoning":  # which is for the model that had it
             raise ValidationError(f"{field}.{at}.type", f"{kind!r} is not taken here; send messages and function calls")
     return messages
@@ -156,7 +164,6 @@ def completed(head: Json, answer: Json) -> dict[str, Any]:
     status = "incomplete" if reason else "completed"
     if known.get("stopped"):
         status = "cancelled"
-    tokens = known["tokens"]
     stored_in = known["message_id"]
     words = [_message_item(stored_in, answer["message"], status)] if answer["message"] else []
     calls = [_call_item(stored_in, at + len(words), call) for at, call in enumerate(known["tool_calls"])]
@@ -165,13 +172,18 @@ def completed(head: Json, answer: Json) -> dict[str, Any]:
         "status": status,
         "incomplete_details": {"reason": reason} if reason else None,
         "output": [*words, *calls],
-        "usage": {
-            "input_tokens": tokens["prompt"],
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": tokens["completion"],
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": tokens["prompt"] + tokens["completion"],
-        },
+        "usage": usage_of(known["tokens"]["prompt"], known["tokens"]["completion"]),
+    }
+
+
+def usage_of(prompt: int, completion: int) -> dict[str, Any]:
+    """What a response has cost."""
+    return {
+        "input_tokens": prompt,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": completion,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": prompt + completion,
     }
 
 
@@ -190,6 +202,45 @@ def _call_item(stored_in: str, position: int, call: Json) -> dict[str, Any]:
     function = call.get("function") or {}
     named = {"call_id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments")}
     return shown_item({"type": "function_call", **named}, stored_in, position)
+
+
+def sealed(summary: str, item_id: str) -> dict[str, Any]:
+    """The item that stands for a condensed talk; clients send it back as it is."""
+    body = urlsafe_b64encode(compress(summary.encode("utf-8", "replace"))).decode()
+    return {"type": "compaction", "id": item_id, "encrypted_content": body}
+
+
+def unsealed(item: Json, field: str) -> str:
+    """The summary in such an item."""
+    try:
+        unpacked = decompressobj().decompress(urlsafe_b64decode(str(item.get("encrypted_content"))), MOST_SUMMARY)
+        return unpacked.decode()
+    except (ValueError, ZlibError) as error:
+        raise ValidationError(field, "was not made here") from error
+
+
+def turns_of(messages: Sequence[Json], owner: Owner, moment: datetime) -> list[Turn]:
+    """Messages of user and assistant as turns with one message each, to be summarised."""
+    turns: list[Turn] = []
+    for at, each in enumerate(messages, 1):
+        role, text = each["role"], text_of(each).strip()
+        if text and (role == "user" or role == "assistant"):
+            said = Message(message_id(str(at), role), role, text, moment)
+            asked, answer = (said, None) if role == "user" else (None, said)
+            turns.append(Turn(str(at), owner, "", "", at, moment, asked, answer))
+    return turns
+
+
+def said_in(turn: Turn) -> list[dict[str, Any]]:
+    """The messages of an open turn in the chat protocol."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": turn.query}]
+    for step in turn.steps:
+        if step.role == "tool":
+            said.append({"role": "tool", "tool_call_id": step.tool_call_id, "content": step.content})
+        elif step.tool_calls:
+            calls = [dict(call) for call in step.tool_calls]
+            said.append({"role": "assistant", "content": step.content or None, "tool_calls": calls})
+    return said
 
 
 class EventWriter:

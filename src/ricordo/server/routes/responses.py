@@ -17,12 +17,14 @@ from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.response import ChatResponse
 from ricordo.errors import ValidationError
-from ricordo.records.turns import SessionInfo, Turn
+from ricordo.people.summaries.extractive import extractive_summary
+from ricordo.records.turns import SessionInfo
 from ricordo.server.completions import TURNS_COPIED, CompletionRequest, begin, prepare
 from ricordo.server.conversations import Conversations, shown_conversation, shown_item
 from ricordo.server.idempotency import id_for
 from ricordo.server.openai_objects import (
     RESPONSES,
+    CompactionOut,
     ConversationOut,
     DeletedObject,
     InputTokensOut,
@@ -39,7 +41,19 @@ from ricordo.server.openai_objects import (
     session_header,
 )
 from ricordo.server.problems import body_response, error_body
-from ricordo.server.responses import completed, failed, live_events, messages_of, options_of, past_events, response_head
+from ricordo.server.responses import (
+    completed,
+    failed,
+    live_events,
+    messages_of,
+    options_of,
+    past_events,
+    response_head,
+    said_in,
+    sealed,
+    turns_of,
+    usage_of,
+)
 from ricordo.server.service import ANY_MODEL, RequestUser, UserDep, utf8_header
 from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES
 
@@ -180,6 +194,31 @@ def count_input(body: ResponseIn, user: UserDep) -> dict[str, Any]:
     if info is not None:
         total += memory.session(info.id, user_id=user.id, agent_id=info.agent_id).window().total_tokens
     return {"object": "response.input_tokens", "input_tokens": total}
+
+
+@router.post("/responses/compact", response_model=CompactionOut)
+def compact(body: ResponseIn, user: UserDep) -> dict[str, Any]:
+    """Condense a talk to its user messages and one item that stands for the rest."""
+    memory, owner = user.override(body.user).memory, user.owner
+    user.service.answerer(user.caller.tenant_id, body.model or ANY_MODEL[0])
+    info, _ = _origin(user, body)
+    turns = list(memory.store.turns.page(owner, info.id, last=TURNS_COPIED)) if info else []
+    turns += turns_of(messages_of(body.items), owner, memory.clock.now())
+    hidden = frozenset(flag.subject_id for flag in memory.store.people.flags(owner, state="quarantined"))
+    settings, counter = memory.settings, memory.counter
+    limit, code = settings.budget.summary_share, settings.locale.code
+    draft = extractive_summary(turns, None, limit, counter, code, leave_out=hidden)
+    made, summary = uuid4().hex, draft.text if draft else ""
+    asked = [item for item in body.items if item.get("role") == "user"]
+    kept = [shown_item(item, f"{made}:{at}") for at, item in enumerate(asked)]
+    read = sum(counter.count(message.content) for turn in turns for message in turn.messages)
+    return {
+        "id": f"resp_{made}",
+        "object": "response.compaction",
+        "created_at": int(time()),
+        "output": [*kept, sealed(summary, f"cmp_{made}")],
+        "usage": usage_of(read, counter.count(summary)),
+    }
 
 
 @router.get("/responses/{response_id}", response_model=ResponseOut, responses=SSE_RESPONSES)
@@ -334,19 +373,7 @@ def _continued(user: RequestUser, body: ResponseIn, request: CompletionRequest) 
         if body.instructions and not request.messages:
             return request
         raise ValidationError("input", NO_QUESTION)
-    return replace(request, messages=[*_said(newest), *request.messages], turn_id=newest.id)
-
-
-def _said(turn: Turn) -> list[dict[str, Any]]:
-    """The messages of an open turn in the chat protocol."""
-    said: list[dict[str, Any]] = [{"role": "user", "content": turn.query}]
-    for step in turn.steps:
-        if step.role == "tool":
-            said.append({"role": "tool", "tool_call_id": step.tool_call_id, "content": step.content})
-        elif step.tool_calls:
-            calls = [dict(call) for call in step.tool_calls]
-            said.append({"role": "assistant", "content": step.content or None, "tool_calls": calls})
-    return said
+    return replace(request, messages=[*said_in(newest), *request.messages], turn_id=newest.id)
 
 
 def _branch(user: RequestUser, info: SessionInfo, turn_id: str) -> str:
