@@ -171,7 +171,7 @@ def test_a_session_has_many_names() -> None:
         {"extra_body": {"conversation": "c0"}},
         {"extra_body": {"conversation": {"id": "c1"}}},
         {"metadata": {"session_id": "c2"}},
-        {"metadata": {"chat_id": "c3"}},
+        {"metadata": {"chat_id": "c3", "project": "thesis"}},
         {"extra_headers": {"X-Ricordo-Session": "c4"}},
     ]
     with playing(talk("Yes.")) as upstream, before(impatient(upstream), store) as client:
@@ -183,6 +183,8 @@ def test_a_session_has_many_names() -> None:
             assert [turn.query for turn in store.turns.page(ANNA, f"c{at}")] == [f"I am Anna the {at}.", "Who am I?"]
             assert f"I am Anna the {at}." in json.dumps(body["messages"])
             assert not {"conversation", "metadata", "user", "n", "store"} & set(body)
+    projects = {session.id: session.project for session in store.sessions.page(ANNA, limit=9)}
+    assert projects == {f"c{at}": "thesis" if at == 3 else "" for at in range(5)}
 
 
 def test_options_reach_the_upstream_unchanged() -> None:

@@ -51,6 +51,7 @@ class CompletionRequest:
     options: Json = field(default_factory=dict)
     turn_id: str | None = None
     choices: int = 1
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,8 @@ class Completions:
             named = None if request.session_id is None else str(request.session_id)
             finder = TurnFinder(self._memory, owner, sent, agent_id=request.agent_id, session_id=named)
             found = finder.find()
-        session = self._memory.session(found.session_id, user_id=request.user_id, agent_id=request.agent_id)
+        scope = {"user_id": request.user_id, "agent_id": request.agent_id}
+        session = self._memory.session(found.session_id, **scope, project=request.project)
         if found.turn is None:
             self._begin(session, found, sent.pairs if found.session_id is None else ())
         turn_id = found.turn.id if found.turn else request.turn_id or new_id(self._memory.clock.now())
@@ -236,7 +238,7 @@ class Completions:
             return answered
         pieces.close()
         if not said:
-            raise LLMError("the answer was stopped before its first word", cause="cut")
+            raise LLMError("the answer was stopped before its first word", cause="stopped")
         return Answered("".join(said), (), (), 0.0, self._answerer.name, notes=(STOPPED,))
 
     def _pieces(self, prepared: PreparedCompletion, context: Context) -> Generator[str, None, Answered]:

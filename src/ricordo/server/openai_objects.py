@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("ricordo.server")
 
 METADATA_PAIRS, METADATA_KEY, METADATA_VALUE = 16, 64, 512  # OpenAI's limits
-COMPLETIONS, RESPONSES = "openai.completions", "openai.responses"  # collections
+COMPLETIONS = "openai.completions"  # a collection of items
+RESPONSES = "openai.responses"
 _PLACE = f"objects{PART_END}"
 _LISTED = 10_000  # objects that a list looks at
 

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ricordo.chat.response import ChatResponse
 from ricordo.errors import LLMError, ValidationError
-from ricordo.limits import check_text
+from ricordo.limits import check_project, check_text
 from ricordo.recall.embedders import EmbedderError
 from ricordo.server.completions import CompletionRequest, begin, prepare
 from ricordo.server.idempotency import id_for
@@ -145,6 +145,7 @@ async def complete(
         options=_options(body),
         turn_id=id_for(user.owner, "completion", key) if key else None,
         choices=body.n or 1,
+        project=None if known.get("project") is None else check_project(known["project"], field="metadata.project"),
     )
     pairs = check_pairs(known) if body.store else known
     completions, prepared = await prepare(user, body.model, request)

@@ -137,6 +137,7 @@ async def create_response(
         messages=messages_of(body.items),
         options=options,
         turn_id=id_for(user.owner, "response", key) if key else None,
+        project=asked["metadata"].get("project"),
     )
     request = await run_in_threadpool(_continued, user, body, request)
     if body.instructions:
