@@ -41,21 +41,33 @@ def for_chat_alone() -> Settings:
     return settings(remember_person="off", condense="off", titles="off")
 
 
+class LentStore(PostgresStore):
+    """A store that a closed service gives back, open: a test may serve it again, as it may serve one in memory."""
+
+    lent = True
+
+    def close(self) -> None:
+        self.lent = False
+
+
 class ClusterStores:
-    """Empty stores on a Citus cluster, for scripts/test-citus: a database is lent again once its store was closed."""
+    """Empty stores on a Citus cluster, for scripts/test-citus: a database is lent again once it was given back."""
 
     def __init__(self) -> None:
         self._server = PostgresForTests.from_environment()
-        self._lent: dict[str, PostgresStore] = {}
+        self._stores: list[tuple[str, LentStore]] = []
         atexit.register(self._server.close)
 
     def lend(self) -> Store:
         """A store that no other service of this test uses."""
-        closed = (url for url, store in self._lent.items() if store._pool._closed)
-        url = next(closed, None) or self._server.database()
-        empty(url)
-        self._lent[url] = PostgresStore(url)
-        return self._lent[url]
+        for url, store in self._stores:
+            if not store.lent:
+                empty(url)
+                store.lent = True
+                return store
+        url = self._server.database()
+        self._stores.append((url, LentStore(url)))
+        return self._stores[-1][1]
 
 
 @cache

@@ -222,3 +222,31 @@ except Exception as error:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "SettingsError" in done.stdout
     assert "pip install 'ricordo[postgres]'" in done.stdout
+
+
+WARN_AT_COMMIT = """
+    CREATE FUNCTION ricordo.warn() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        RAISE WARNING 'failed to commit transaction on 10.0.0.1:5432';
+        RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER warn AFTER INSERT ON ricordo.turns DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION ricordo.warn();
+"""
+
+
+def test_a_commit_that_a_worker_did_not_confirm_is_not_acknowledged(own_postgres_url: str) -> None:
+    """Citus reports a worker's death during COMMIT as a warning beside success: the caller is told to try again."""
+    store = PostgresStore(own_postgres_url)
+    turn = a_turn()
+    try:
+        with psycopg.connect(own_postgres_url) as connection:
+            connection.execute(WARN_AT_COMMIT)
+        with pytest.raises(StoreUnavailable, match="failed to commit"):
+            store.turns.append(turn)
+        with psycopg.connect(own_postgres_url) as connection:
+            connection.execute("DROP TRIGGER warn ON ricordo.turns")
+        assert store.turns.append(turn).turn_number == 1  # written once, whether that commit was kept or not
+        assert len(store.turns.page(ANNA, "chat")) == 1
+    finally:
+        store.close()

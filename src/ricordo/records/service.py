@@ -220,10 +220,14 @@ class SpoolState:
 
 @dataclass(frozen=True, slots=True)
 class StoreHealth:
-    """What kind of store it is, and the state of its spool; None for a store without one."""
+    """What kind of store it is, the state of its spool (None for a store without one), and whether commits wait.
+
+    `replication` is `synchronous` or `asynchronous`, as last seen; None without a replica.
+    """
 
     kind: StoreKind
     spool: SpoolState | None = None
+    replication: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -340,6 +340,10 @@ class HealthOut(BaseModel):
     store: str | None = None
     spool: SpoolOut | None = None
     since: datetime | None = None
+    replication: str | None = Field(
+        None,
+        description="`asynchronous`: a write that was acknowledged is lost if the primary is, before a replica has it",
+    )
 
 
 class KeyOut(BaseModel):

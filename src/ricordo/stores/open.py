@@ -60,7 +60,9 @@ def spool_directory(url: str, spool: str) -> Path | None:
     if spool != "on":
         return Path(spool)
     parts = urlsplit(url)
-    name = hashlib.sha256(f"{parts.hostname}:{parts.port or 5432}{parts.path}".encode()).hexdigest()[:16]
+    hosts = parts.netloc.rpartition("@")[2]
+    place = hosts if "," in hosts else f"{parts.hostname}:{parts.port or 5432}"
+    name = hashlib.sha256(f"{place}{parts.path}".encode()).hexdigest()[:16]
     base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return base / "ricordo" / "spool" / name
 

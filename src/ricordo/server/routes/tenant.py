@@ -230,7 +230,10 @@ def ready(service: ServiceDep) -> Response:
     spool = _spool(service)
     if spool:
         del spool["last_error"]  # only in /stats, which needs a credential
-    details = {"store": service.store.health().kind, "spool": spool}
+    health = service.store.health()
+    details: dict[str, Any] = {"store": health.kind, "spool": spool}
+    if health.replication:
+        details["replication"] = health.replication
     if spool and spool["degraded"]:
         return JSONResponse({"status": "degraded", "since": spool["since"]} | details)
     try:

@@ -195,6 +195,8 @@ def read_url(url: str) -> tuple[str, dict[str, Any]]:
             "store", "the PostgreSQL URL cannot be read; expected postgresql://user:password@host:port/database"
         ) from None
     settings.setdefault("application_name", "ricordo")
+    if "," in settings.get("host", ""):  # a primary and its replicas: the one that takes writes
+        settings.setdefault("target_session_attrs", "read-write")
     user, host = quote(settings.get("user", ""), safe=""), quote(settings.get("host", ""), safe=",")
     port = f":{settings['port']}" if str(settings.get("port", "")).strip(",") else ""
     name = quote(settings.get("dbname", ""), safe="")

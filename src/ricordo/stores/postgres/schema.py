@@ -6,13 +6,16 @@ of a sound database: a table without it is reported like a broken index.
 """
 
 from collections.abc import Set
+from contextlib import suppress
+from threading import Lock, Thread
+from time import monotonic
 
 import psycopg
 
 from ricordo.errors import SchemaError, StoreError
 from ricordo.records.service import Damage
 from ricordo.stores.open import Migration, migrations_for, pending
-from ricordo.stores.postgres.transaction import ROLE, ConnectedRole, Transaction
+from ricordo.stores.postgres.transaction import ROLE, ConnectedRole, Transaction, TransactionRunner
 from ricordo.stores.turn_rows import misnamed
 
 TABLES = (
@@ -213,6 +216,44 @@ CITUS_SIZE = """
     FROM pg_catalog.pg_class AS c LEFT JOIN pg_catalog.pg_dist_partition AS p ON p.logicalrelid = c.oid
     WHERE c.relnamespace = 'ricordo'::regnamespace AND c.relkind = 'r'
 """
+
+# A role without pg_monitor sees that there is a replica, not its name.
+_REPLICATION = """
+    SELECT CASE WHEN NOT EXISTS (
+                    SELECT FROM pg_catalog.pg_stat_replication WHERE application_name IS DISTINCT FROM 'pg_basebackup')
+                THEN NULL
+                WHEN current_setting('synchronous_standby_names') = ''
+                  OR current_setting('synchronous_commit') IN ('off', 'local') THEN 'asynchronous'
+                ELSE 'synchronous' END
+"""
+REPLICATION_SECONDS = 30.0  # between two looks
+
+
+class ReplicationWatch:
+    """Whether commits wait for a replica, as last seen: asking never waits, a look at the server runs beside it."""
+
+    def __init__(self, runner: TransactionRunner) -> None:
+        self._runner = runner
+        self._seen: str | None = None
+        self._next = 0.0
+        self._lock = Lock()
+
+    def last_seen(self) -> str | None:
+        """`synchronous`, `asynchronous`, or None without a replica; starts a new look if the last one is old."""
+        with self._lock:
+            due = monotonic() >= self._next
+            if due:
+                self._next = monotonic() + REPLICATION_SECONDS
+        if due:
+            Thread(target=self.look, daemon=True).start()
+        return self._seen
+
+    def look(self) -> None:
+        """Ask the server; one that is away is asked again later."""
+        with suppress(StoreError):
+            row = self._runner.run((), lambda tx: tx.send(_REPLICATION, {}), repeatable=True).fetchone()
+            self._seen = row[0] if row else None
+
 
 _PAGES = """
     SELECT checksum_failures FROM pg_catalog.pg_stat_database

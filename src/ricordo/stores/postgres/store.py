@@ -95,6 +95,7 @@ class PostgresStore:
         except BaseException:
             self._pool.close()
             raise
+        self._replication = schema.ReplicationWatch(self._pool)
         self._use(OwnerTransactions(self._pool, security))
 
     def _use(self, transactions: OwnerTransactions) -> None:
@@ -153,7 +154,7 @@ class PostgresStore:
         return nullcontext()
 
     def health(self) -> StoreHealth:
-        return StoreHealth("postgresql")
+        return StoreHealth("postgresql", replication=self._replication.last_seen())
 
     def close(self) -> None:
         self._pool.close()

@@ -31,6 +31,13 @@ class ServerTimeout(psycopg.OperationalError):
     """The server did not answer in time."""
 
 
+class CommitInDoubt(psycopg.OperationalError):
+    """The server reported a commit, but a worker behind it did not confirm it."""
+
+
+# What Citus says, as a warning beside a COMMIT that succeeds, if the worker with the rows dies during the commit.
+_UNCONFIRMED = ("failed to commit transaction on ", "connection to the remote node ")
+
 CONFLICTS = (
     RetryTransaction,
     psycopg.errors.SerializationFailure,
@@ -46,6 +53,16 @@ class Connection(psycopg.Connection[Row]):
     deadline: float = float("inf")
     fresh: bool = True
     committing: bool = False
+    in_doubt: str = ""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.add_notice_handler(self._note_doubt)
+
+    def _note_doubt(self, notice: psycopg.errors.Diagnostic) -> None:
+        message = notice.message_primary or ""
+        if self.committing and message.startswith(_UNCONFIRMED):
+            self.in_doubt = message
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         """Run the generator of one exchange with the server."""
@@ -120,7 +137,7 @@ class TransactionRunner(Protocol):
 
 def run_transaction(connection: Connection, settings: Statements, script: Callable[[Transaction], T]) -> T:
     """BEGIN, the settings, the script, COMMIT; statements whose results are not awaited travel in one batch."""
-    connection.committing = False
+    connection.committing, connection.in_doubt = False, ""
     try:
         with connection.pipeline() as pipeline:
             transaction = Transaction(connection, pipeline)
@@ -133,6 +150,8 @@ def run_transaction(connection: Connection, settings: Statements, script: Callab
                 with suppress(psycopg.Error):
                     pipeline.sync()  # statements queued behind the failure fail too; unread, the driver would log them
                 raise
+        if connection.in_doubt:
+            raise CommitInDoubt(connection.in_doubt)
         return result
     except BaseException:
         with suppress(psycopg.Error):

@@ -8,10 +8,11 @@ database is back, and waits for the spool where it would otherwise overtake earl
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from ricordo.errors import StoreUnavailable
-from ricordo.records.service import Damage, SpoolState, StoreHealth, StoreKind, StoreStats
+from ricordo.records.service import Damage, SpoolState, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.cache import RecentTurns
@@ -89,8 +90,8 @@ class SpooledStore:
         return self._connection.without_waiting()
 
     def health(self) -> StoreHealth:
-        kind: StoreKind = self._connection.store.health().kind if self._connection.store else "postgresql"
-        return StoreHealth(kind, self._database.state)
+        inner = self._connection.store.health() if self._connection.store else StoreHealth("postgresql")
+        return replace(inner, spool=self._database.state)
 
     def settle(self, timeout: float | None = None) -> bool:
         """Wait until the database answers and has stored everything; False if that takes longer."""
