@@ -57,7 +57,7 @@ def _children_time() -> float:
 
 
 def _imports(setup: Setup) -> Iterator[Row]:
-    lines = {"ours": "import ricordo", "plain": "import sqlite3", "nothing": "pass"}
+    lines = {"ours": "from ricordo import open", "plain": "import sqlite3", "nothing": "pass"}
     seen: dict[str, list[dict[str, float]]] = {name: [] for name in lines}
     for turn in range(2 * setup.scale.openings + 1):
         for name, line in lines.items():
@@ -67,7 +67,10 @@ def _imports(setup: Setup) -> Iterator[Row]:
             if turn:
                 seen[name].append({"process_ms": whole * 1e3, "cpu_ms": used * 1e3})
     loaded = subprocess.run(
-        [sys.executable, "-c", "import ricordo, sys; print(*sys.modules)"], check=True, capture_output=True, text=True
+        [sys.executable, "-c", "from ricordo import open; import sys; print(*sys.modules)"],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.split()
     web = [name for name in WEB if name in loaded]
     for name, runs in seen.items():

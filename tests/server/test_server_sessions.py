@@ -13,6 +13,12 @@ from ricordo.records.turns import Owner
 from ricordo.testing.fakes import ScriptedLLM
 
 ANNA = {"X-Ricordo-User": "anna"}
+BRUNO = {"X-Ricordo-User": "bruno"}
+
+
+def _for_bruno(exported: str) -> str:
+    """An export whose sessions belong to no project and have ids of their own."""
+    return exported.replace('"project:blue"', "").replace('"id": "', '"id": "b')
 
 
 def make(client: TestClient, **fields: Any) -> dict[str, Any]:
@@ -54,6 +60,10 @@ def test_a_project_filters_what_is_listed_searched_and_known(client: TestClient)
     assert "Helm" not in context.text
     lines = client.get("/users/anna/export", params={"project": "red"}, headers=ANNA).text.splitlines()
     assert len(lines) == 1
+    exported = "\n".join(client.get("/users/anna/export", params={"project": "blue"}, headers=ANNA).text.splitlines())
+    moved_in = client.post("/import", params={"project": "teal"}, content=_for_bruno(exported), headers=BRUNO)
+    assert moved_in.json()["sessions_added"] == 2, moved_in.text
+    assert len(client.get("/sessions", params={"project": "teal"}, headers=BRUNO).json()["items"]) == 2
     for path in ("/facts", "/profile"):
         assert "ship" not in client.get(path, params={"project": "red"}, headers=ANNA).text
     moved = client.patch(f"/sessions/{red['id']}", json={"project": "blue", "tags": ["y"]}, headers=ANNA).json()

@@ -270,7 +270,7 @@ def _secrets() -> tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...]:
         (
             re.compile(
                 r"(?i)\b(?:password|passphrase|passcode|pin|parola d['’]ordine)\s+(?:is|was|è|era)\s+[\"'`]?"
-                r"(?P<value>[^\s\"'`,;]{3,}?)(?=[.!?]?(?:[\s\"'`,;]|\Z))"
+                r"(?P<value>[^\s\"'`,;]{3,}?)(?=[.?]?(?:[\s\"'`,;]|\Z))"
             ),
             _is_password,
         ),

@@ -31,7 +31,7 @@ from ricordo.records.turns import Owner, Turn, library_of
 from ricordo.server import tenant_schemas as schemas
 from ricordo.server.presenters import chunk_out, decode_cursor, document_out, encode_cursor
 from ricordo.server.problems import error_body
-from ricordo.server.service import Limit, RequestUser, UserDep, path_id
+from ricordo.server.service import Limit, Project, RequestUser, UserDep, path_id
 from ricordo.server.streams import SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream, sse_response
 from ricordo.stores.memory import MemoryStore
 
@@ -199,6 +199,7 @@ async def bring(
     user: UserDep,
     format: Annotated[str, Query(min_length=1, max_length=64)] = "auto",  # noqa: A002 - the public name
     dry_run: bool = False,
+    project: Project = None,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Any:
     """Import conversations: a form with a `file`, or the file itself as the body. Repeating an import adds nothing.
@@ -207,7 +208,7 @@ async def bring(
     client accepts server-sent events, `progress` events report the progress, and `done` the result.
     """
     path, name = await _save_upload(request)
-    file_import = FileImport(path, name, format, user.explicit_id, dry_run)
+    file_import = FileImport(path, name, format, user.explicit_id, dry_run, project)
     if SSE_MEDIA_TYPE not in accept:
         try:
             return await run_in_threadpool(file_import.run, user.memory, lambda progress: None)
@@ -263,6 +264,7 @@ class FileImport:
     format: str = "auto"
     user_id: str | None = None
     dry_run: bool = False
+    project: str | None = None
 
     def run(self, memory: Memory, progress: Progress) -> dict[str, Any]:
         """Import every session; one that cannot be imported is reported in `errors`."""
@@ -281,7 +283,7 @@ class FileImport:
         if self.dry_run:
             result = _dry_run(memory, documents, self.user_id, step)
         else:
-            result = memory.import_documents(documents, user_id=self.user_id, progress=step)
+            result = memory.import_documents(documents, user_id=self.user_id, progress=step, project=self.project)
         return self._report(OWN_FORMAT, result)
 
     def _run_other(self, memory: Memory, progress: Progress) -> dict[str, Any]:
@@ -292,6 +294,7 @@ class FileImport:
             format=self.format,
             dry_run=self.dry_run,
             name=self.name or "the file",
+            project=self.project,
             progress=lambda done, total: progress({"documents": 0, "bytes": done, "total_bytes": total}),
         )
         if result.format == "unknown":
