@@ -18,7 +18,7 @@ CAUSES = {
     "en": [
         ("rate_limited", "When is the exam?", "too many requests"),
         ("cut", "Tell me a story?", "broke off in the middle"),
-        ("empty", "What do you say?", "said nothing"),
+        ("empty", "Che cosa ne dici?", "said nothing"),  # told in the language of the page
     ],
 }
 LOOK = {"it": "it-IT", "en": "en-GB"}

@@ -3,7 +3,7 @@
 
 import { Problem } from "./api.svelte";
 import { prefs } from "./prefs.svelte";
-import { t, type Word } from "./words.svelte";
+import { named, t, type Word } from "./words.svelte";
 
 const BY_STATUS: Record<number, Word> = {
   401: "loginWrong",
@@ -34,8 +34,6 @@ const BY_DETAIL: [RegExp, Word][] = [
   [/larger than|too long|too large/, "refused413"],
 ];
 
-const BY_CAUSE = ["refused", "rate_limited", "failed", "timeout", "unreachable", "cut", "empty", "stopped"];
-
 /** Why a request failed, as a sentence. */
 export function reason(error: unknown): string {
   if (!(error instanceof Problem) || !error.status) return t("unreachable");
@@ -46,8 +44,9 @@ export function reason(error: unknown): string {
   return general ? t(general) : t("refusedOther", { detail: error.message || String(error.status) });
 }
 
-/** Why an answer failed: the server says a model's failure in the language of the question. */
-export function failure(problem: { status: number; title?: string; detail?: string; cause?: string }): string {
-  if (problem.cause && BY_CAUSE.includes(problem.cause) && problem.detail) return problem.detail;
-  return reason(new Problem(problem.status, problem.title ?? "", problem.detail ?? ""));
+/** Why an answer failed: a model's failure by its cause, which a stored turn keeps too. */
+export function failure(problem: { status?: number | null; detail?: string; cause?: string }): string {
+  if (!problem.cause) return reason(new Problem(problem.status ?? 500, "", problem.detail ?? ""));
+  const known = named("cause", problem.cause);
+  return known === problem.cause ? (problem.detail ?? known) : known;
 }

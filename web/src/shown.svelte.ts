@@ -1,5 +1,6 @@
 // A turn as the page shows it: a kept one from the server's history, or one whose answer is still on its way.
 
+import { failure } from "./problems";
 import type { ChatResponse, Clarification, Crisis, Offered, Recalled, Reference, Turn } from "./types";
 
 export type State = "kept" | "asking" | "waiting" | "open" | "failed";
@@ -43,7 +44,7 @@ export class Shown {
     const known = turn.metadata;
     shown.number = turn.turn_number;
     shown.state = turn.failure ? "failed" : turn.open ? "open" : "kept";
-    shown.problem = turn.failure?.message ?? "";
+    if (turn.failure) shown.problem = failure({ cause: turn.failure.cause, detail: turn.failure.message });
     shown.helpful = turn.helpful;
     shown.againOf = text(known.again_of);
     shown.response = turn.response ?? "";
