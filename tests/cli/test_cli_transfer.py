@@ -125,6 +125,16 @@ def test_import_of_bytes_that_are_not_text(bare: Cli, tmp_path: Path) -> None:
     assert bare("import", "missing.jsonl", "--db", "b.db").code == 2
 
 
+@pytest.mark.parametrize("written", ["", "Dear diary, it rained.\n", "{}"])
+def test_an_unknown_or_empty_file_is_refused_with_the_formats(bare: Cli, tmp_path: Path, written: str) -> None:
+    """The refusal says what can be read; no database is made for it."""
+    (tmp_path / "notes.txt").write_text(written)
+    ran = bare("import", "notes.txt", "--db", "b.db")
+    assert ran.code == 1
+    assert all(name in ran.out for name in ("chatgpt", "whatsapp", "telegram", "ricordo"))
+    assert not (tmp_path / "b.db").exists()
+
+
 def foreign(tmp_path: Path) -> str:
     """A file of chat messages as many programs keep them."""
     talk = {

@@ -464,3 +464,54 @@ def test_a_format_can_be_told_from_the_first_bytes() -> None:
     """The beginning of a file is enough."""
     assert detect(b'[{"uuid": "k", "name": "n", "chat_messages": []}, {"uuid": "cut') == "claude"
     assert detect(b"nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Tides rise twice【3†source】.", "Tides rise twice."),
+        ("Tides rise twice 【12:0†tides.pdf】 a day", "Tides rise twice a day"),
+        ("Twice :contentReference[oaicite:0]{index=0}.", "Twice."),
+        ("Twice \ue200cite\ue202turn0search1\ue202turn0search2\ue201.", "Twice."),
+        ('By \ue200entity\ue202["place","Genova","Italy"]\ue201 harbour', "By Genova harbour"),
+        ("Twice \ue200navlist\ue202cut", "Twice"),
+        ("The sign 【注意】 stays", "The sign 【注意】 stays"),
+    ],
+)
+def test_marks_that_only_the_site_draws_leave_the_text(tmp_path: Path, written: str, shown: str) -> None:
+    """Citation marks of ChatGPT without a source leave an answer; an entity is its name; a user's words stay."""
+    talk = chatgpt_talk(turns=1)
+    talk["mapping"]["a0"] = node("a0", "q0", "assistant", written, NOON + 60)
+    talk["mapping"]["q0"] = node("q0", "root", "user", "What is 【3†source】?", NOON)
+    (session,) = sessions(write(tmp_path / "c.json", [talk]))
+    assert said(session) == [("user", "What is 【3†source】?"), ("assistant", shown)]
+
+
+def test_a_mark_with_a_known_source_becomes_its_link(tmp_path: Path) -> None:
+    """Where the export says what a mark shows, that stands in its place."""
+    mark = "\ue200cite\ue202turn0search1\ue201"
+    known = {"content_references": [{"matched_text": mark, "alt": "([Tides](https://example.org))"}]}
+    talk = chatgpt_talk(turns=1)
+    talk["mapping"]["a0"] = node("a0", "q0", "assistant", f"Twice {mark}.", NOON + 60, metadata=known)
+    (session,) = sessions(write(tmp_path / "c.json", [talk]))
+    assert said(session)[-1] == ("assistant", "Twice ([Tides](https://example.org)).")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        '<details type="reasoning" done="true" duration="3">\n<summary>Thought for 3 seconds</summary>\n'
+        "&gt; Which sail?\n</details>\n",
+        "<think>&gt; Which sail?</think>\n\n",
+        "<|begin_of_thought|>&gt; Which sail?<|end_of_thought|>",
+    ],
+)
+def test_reasoning_of_open_webui_leaves_the_text(tmp_path: Path, block: str) -> None:
+    """What a model thought aloud is kept beside its answer, not in it; a user's words stay."""
+    talk = webui_talk()
+    messages = talk["chat"]["history"]["messages"]
+    messages["a1"]["content"] = f"{block}The jib."
+    messages["u1"]["content"] = "Which <think>sail</think>?"
+    session = sessions(write(tmp_path / "w.json", [talk]))[0]
+    assert said(session) == [("user", "Which <think>sail</think>?"), ("assistant", "The jib.")]
+    assert session[1][0].messages[1].metadata["thoughts"] == "> Which sail?"

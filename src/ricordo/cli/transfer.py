@@ -46,7 +46,7 @@ def import_(options: Options, output: Output) -> int:
     """Import exported sessions."""
     if options.file != "-" and not Path(options.file).exists():  # before a database is created
         raise ValidationError("file", f"there is no {options.file}; give the exported file")
-    if options.file != "-" and (options.dry_run or options.format or _is_foreign(options.file)):
+    if options.file != "-" and (options.dry_run or options.format or not _is_own(options.file)):
         return _import_foreign(options, output)
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
         if options.file == "-":
@@ -79,9 +79,9 @@ def _import_foreign(options: Options, output: Output) -> int:
         options.user = options.user or personal_user()
         if "://" not in options.db:
             Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    user_id = options.user if form == OWN else _required_user(options)
-    if options.dry_run and not has_database(options):
-        options.db = "memory:"  # a dry run creates no file
+    user_id = options.user if form in (None, OWN) else _required_user(options)
+    if (options.dry_run or form is None) and not has_database(options):
+        options.db = "memory:"  # a dry run creates no file, nor does a file that will be refused
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
         report = import_path(
             memory,
@@ -91,6 +91,7 @@ def _import_foreign(options: Options, output: Output) -> int:
             format=options.format,
             dry_run=options.dry_run,
             project=options.project,
+            me=options.me,
             progress=step,
         )
     would = "would come" if report.dry_run else "added"
@@ -106,11 +107,16 @@ def _required_user(options: Options) -> str:
     return str(options.user)
 
 
-def _is_foreign(path: str) -> bool:
-    """Whether a path is a folder, or in the format of another program."""
-    from ricordo.imports.json_stream import OWN
+def _is_own(path: str) -> bool:
+    """Whether a file is an export of Ricordo; a folder is not, and neither is a file that is in no known format."""
+    from ricordo.imports.json_stream import ITEM_FORMAT, OWN
 
-    return Path(path).is_dir() or detected_format(path) not in (None, OWN)
+    if Path(path).is_dir():
+        return False
+    if (found := detected_format(path)) is None:  # an export may hold nothing but items of adapters
+        with open(path, encoding="utf-8", errors="replace") as source:
+            return ITEM_FORMAT in source.readline()
+    return found == OWN
 
 
 def detected_format(path: str) -> str | None:
@@ -222,6 +228,7 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-u", "--user", metavar="ID", help="import for this user instead of those in the file")
     add_agent(parser)
     parser.add_argument("--format", metavar="NAME", help="chatgpt, claude, langchain, mem0…; default: detected")
+    parser.add_argument("--me", metavar="NAME", help="what the user is called in a chat of WhatsApp or Telegram")
     parser.add_argument("--dry-run", action="store_true", help="only report what would be imported")
 
 

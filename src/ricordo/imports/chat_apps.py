@@ -26,10 +26,12 @@ from ricordo.imports.conversation import (
     other_fields,
     parse_time,
     role_of,
+    split_reasoning,
     text,
     tool_call,
     unique_name,
     without_hidden,
+    without_marks,
 )
 from ricordo.records.turns import Json
 
@@ -109,7 +111,9 @@ def open_webui(value: Any, place: str, fallback: str) -> Conversation | ImportPr
 def _webui_message(name: str, message: Json) -> ImportedMessage:
     known = ("parentId", "childrenIds", "timestamp", "done", "models", "modelName", "modelIdx", "statusHistory")
     plain = {key: value for key, value in message.items() if key not in known}
-    return chat_message(plain, name, parse_time(message.get("timestamp")))
+    read = chat_message(plain, name, parse_time(message.get("timestamp")))
+    words, thoughts = split_reasoning(read.content) if read.role == "assistant" else (read.content, "")
+    return replace(read, content=words, metadata={**read.metadata, "thoughts": thoughts}) if thoughts else read
 
 
 def librechat(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
@@ -327,6 +331,7 @@ def _chatgpt_message(name: str, node: Any, nodes: Json) -> ImportedMessage | Non
     if not message or (details.get("is_visually_hidden_from_conversation") is True and not instructions):
         return None
     words, attached = _chatgpt_words(content, details)
+    words = without_marks(words) if role in ("assistant", "tool") else words
     recipient = text(message.get("recipient"))
     calls: tuple[Json, ...] = ()
     if instructions:
@@ -405,6 +410,10 @@ def _with_citations(words: str, details: Json) -> str:
     for start, end, shown in sorted(marks, reverse=True):
         if end <= last and _CITED.fullmatch(words[start:end]):
             words, last = words[:start] + shown + words[end:], start
+    for each in listed(details.get("content_references")):
+        mark, shown = text(mapping(each).get("matched_text")), text(mapping(each).get("alt"))
+        if "\ue200" in mark and shown:
+            words = words.replace(mark, shown)
     return words
 
 

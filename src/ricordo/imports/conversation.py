@@ -4,8 +4,10 @@ A format's reader returns a conversation as paths of messages, or a problem with
 and under which ids, is decided for all formats in `ricordo.imports.document`.
 """
 
+import html
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -325,3 +327,47 @@ def _kind_of(part: Json) -> str:
         if word in kind:
             return word
     return kind.replace("]", " ").strip()[:40] or "attachment"
+
+
+MAX_THOUGHTS = 8_000  # characters
+# What the site draws as a link or a picture: 【3†source】, :contentReference[oaicite:0]{index=0}, and names between
+# private characters, of which an entity is shown by its name.
+_MARKS = re.compile(
+    r"[ \t]*(?:【[^【】\n]*(?:†|oaicite)[^【】\n]*】|:contentReference\[oaicite:\d+\])(?:\{index=\d+\})?"
+    "|[ \\t]*\ue200(?!entity)[^\ue200\ue201]*(?:\ue201|$)"
+)
+_ENTITY = re.compile("\ue200entity\ue202([^\ue200\ue201]*)\ue201")
+_PRIVATE = re.compile("[\ue200-\ue20f]")
+_REASONING = re.compile(
+    r"<details\s[^<>]*type=\"reasoning\"[^<>]*>(.*?)(?:</details>|\Z)\s*"
+    r"|<(think|thinking|reason|reasoning|thought)>(.*?)(?:</\2>|\Z)\s*"
+    r"|<\|begin_of_thought\|>(.*?)(?:<\|end_of_thought\|>|\Z)\s*",
+    re.DOTALL | re.IGNORECASE,
+)
+_SUMMARY = re.compile(r"<summary>.*?</summary>\s*", re.DOTALL)
+
+
+def without_marks(words: str) -> str:
+    """The text without the marks that only the site can draw."""
+    if "【" in words or "oaicite" in words or _PRIVATE.search(words):
+        words = _PRIVATE.sub("", _ENTITY.sub(_entity, _MARKS.sub("", words)))
+    return words
+
+
+def _entity(found: re.Match[str]) -> str:
+    """The name of an entity: the second of its fields."""
+    try:
+        fields = json.loads(found[1])
+    except ValueError:
+        return ""
+    return text(fields[1]) if isinstance(fields, list) and len(fields) > 1 else ""
+
+
+def split_reasoning(words: str) -> tuple[str, str]:
+    """An answer without the blocks in which a model thought aloud, and those thoughts."""
+    blocks = list(_REASONING.finditer(words))
+    if not blocks:
+        return words, ""
+    thoughts = (next((group for group in (each[1], each[3], each[4]) if group), "") for each in blocks)
+    told = join_lines(html.unescape(_SUMMARY.sub("", each)).strip() for each in thoughts)
+    return _REASONING.sub("", words).strip(), told[:MAX_THOUGHTS] or "(empty)"

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from ricordo.imports.chat_messages import is_message
 from ricordo.imports.conversation import ImportProblem, mapping, text
+from ricordo.imports.messengers import is_telegram, is_whatsapp
 
 CHUNK = 256 * 1024
 MAX_ENTRY = 64 * 1024 * 1024  # characters
@@ -27,7 +28,7 @@ _NEAR_END = 16  # characters; a token cut at the end of the buffer begins this n
 
 Format = Literal[
     "chatgpt", "claude", "open-webui", "librechat", "chatbot-ui", "sharegpt", "messages", "llamaindex", "langchain",
-    "openai-agents", "mem0", "claude-code", "codex", "ricordo",
+    "openai-agents", "mem0", "claude-code", "codex", "whatsapp", "telegram", "ricordo",
 ]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
 OWN: Format = "ricordo"
@@ -45,6 +46,8 @@ CONTAINERS: frozenset[JsonPath] = frozenset(
         ("memories",),
         ("messages",),
         ("messagesTree",),
+        ("chats",),
+        ("chats", "list"),
     }
 )
 _ENTERED: dict[str, tuple[JsonPath, ...]] = {
@@ -52,6 +55,7 @@ _ENTERED: dict[str, tuple[JsonPath, ...]] = {
     "chatbot-ui": ((), ("history",)),
     "llamaindex": ((), ("store",), ("chat_store",), ("chat_store", "store")),
     "mem0": ((), ("results",), ("memories",)),
+    "telegram": ((), ("chats",), ("chats", "list")),
 }
 
 
@@ -264,8 +268,10 @@ class Shape:
 
 
 def detect_shape(stream: Characters) -> Shape | None:
-    """The shape of a JSON text."""
+    """The shape of a JSON text, or of the text of a chat."""
     head = _PeekableStream(stream)
+    if head.first() not in ("", "{") and is_whatsapp(head.start()):
+        return Shape("whatsapp")
     if head.first() == "{":
         whole = _object_format(entries(head, into={(), *CONTAINERS}))
         if whole is not None:
@@ -291,6 +297,8 @@ def format_of(value: Any) -> Format | None:
         found = OWN
     elif mapping(fields.get("mapping")):
         found = "chatgpt"
+    elif is_telegram(fields):
+        found = "telegram"
     elif isinstance(fields.get("chat_messages"), list):
         found = "claude"
     elif any(name in mapping(fields.get("chat")) for name in ("history", "messages")):
@@ -345,6 +353,8 @@ def _container_format(path: JsonPath, value: Any) -> Format | None:
         return "chatbot-ui"
     if name == "store" and isinstance(value, list):
         return "llamaindex"
+    if name == "list" and is_telegram(fields):
+        return "telegram"
     if name in ("results", "memories") and isinstance(fields.get("memory"), str):
         return "mem0"
     return None
@@ -364,6 +374,10 @@ class _PeekableStream:
                 return ""
             self._held = read.lstrip()
         return self._held[0]
+
+    def start(self) -> str:
+        """The first characters, without consuming them."""
+        return self._held if self.first() else ""
 
     def read(self, size: int, /) -> str:
         held, self._held = self._held[:size], self._held[size:]

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from ricordo.imports.json_stream import (
     detect_shape,
     entries,
 )
+from ricordo.imports.messengers import telegram, whatsapp
 from ricordo.imports.sources import (
     FAILURES,
     SQLITE,
@@ -43,10 +45,10 @@ from ricordo.imports.transcripts import TranscriptFormat, read_transcript, trans
 from ricordo.limits import Limits
 
 Found = Iterator[Conversation | ImportProblem]
-_UNKNOWN = "is in no known format; give JSON as UTF-8 text, a zip or an SQLite file, or name its format: " + ", ".join(
-    FORMATS
-)
-_EACH: dict[str, Callable[[Any, str, str], Conversation | ImportProblem | None]] = {
+_GIVE = "give JSON as UTF-8 text, a zip or an SQLite file, or name its format: " + ", ".join(FORMATS)
+Reader = Callable[[Any, str, str], Conversation | ImportProblem | None]
+LINE_CHUNK = 64 * 1024
+_EACH: dict[str, Reader] = {
     "chatgpt": chatgpt,
     "claude": claude,
     "open-webui": open_webui,
@@ -54,6 +56,7 @@ _EACH: dict[str, Callable[[Any, str, str], Conversation | ImportProblem | None]]
     "chatbot-ui": chatbot_ui,
     "sharegpt": chat_messages.sharegpt,
     "messages": chat_messages.message_list,
+    "telegram": telegram,
 }
 
 
@@ -61,13 +64,15 @@ _EACH: dict[str, Callable[[Any, str, str], Conversation | ImportProblem | None]]
 class ReadOptions:
     """How to read: the agent of the sessions, the limits of what is stored, the file's name, a progress callback.
 
-    `now` is the time of messages without one; by default the file's modification time.
+    `now` is the time of messages without one; by default the file's modification time. `me` is what the person whose
+    memory it is calls themselves in a chat with others.
     """
 
     agent_id: str = "default"
     limits: Limits = field(default_factory=Limits)
     name: str | None = None
     now: datetime | None = None
+    me: str | None = None
     progress: Progress = lambda done, total: None
 
 
@@ -109,11 +114,10 @@ def read(
             shape = shape if shape and shape.format == format else Shape(format)  # type: ignore[arg-type]
         if isinstance(shape, Shape):
             now = options.now or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            yield from _read_part(
-                part, shape, DocumentOptions(shape.format, options.agent_id, options.limits, now), meter
-            )
+            stored_as = DocumentOptions(shape.format, options.agent_id, options.limits, now)
+            yield from _read_part(part, shape, stored_as, meter, options.me)
         else:
-            yield shape or ImportProblem(part.name, _UNKNOWN + _first_problem(part))
+            yield shape or ImportProblem(part.name, _refusal(part))
         before += part.size
 
 
@@ -142,6 +146,16 @@ def _shape_of(part: SourceFile) -> Shape | ImportProblem | None:
         return ImportProblem(part.name, f"cannot be read ({error})")
 
 
+def _refusal(part: SourceFile) -> str:
+    """Why a file of unknown format is refused, and what can be read."""
+    try:
+        if part.size == 0 or not part.head(1024).strip():
+            return f"is empty; {_GIVE}"
+    except FAILURES:
+        return f"cannot be read; {_GIVE}"
+    return f"is in no known format; {_GIVE}{_first_problem(part)}"
+
+
 def _first_problem(part: SourceFile) -> str:
     """The problem with the first value of a text of unknown format, if there is one."""
     try:
@@ -153,7 +167,7 @@ def _first_problem(part: SourceFile) -> str:
 
 
 def _read_part(
-    part: SourceFile, shape: Shape, options: DocumentOptions, meter: "_ProgressMeter"
+    part: SourceFile, shape: Shape, options: DocumentOptions, meter: "_ProgressMeter", me: str | None
 ) -> Iterator[Imported | ImportProblem]:
     try:
         if part.head() == SQLITE:
@@ -164,11 +178,15 @@ def _read_part(
                 yield from _to_documents(found, options)
             return
         with part.open() as stream:
+            if shape.format == "whatsapp":
+                for found in whatsapp(_lines(CountingReader(stream, meter.bytes)), part.name, me):
+                    yield from _to_documents(found, options)
+                return
             listed = entries(CountingReader(stream, meter.bytes), part.name, shape.into)
             if shape.format == OWN:
                 yield from _own_documents(listed, part.name)
                 return
-            for found in _conversations(listed, shape, part.name):
+            for found in _conversations(listed, shape, part.name, me):
                 yield from _to_documents(found, options)
     except FAILURES as error:
         yield ImportProblem(part.name, f"cannot be read further ({error})")
@@ -196,7 +214,18 @@ def _own_documents(listed: Iterable[JsonEntry | ImportProblem], name: str) -> It
             yield ImportProblem(describe_path(name, each.path), "is not a session: expected a JSON object")
 
 
-def _conversations(listed: Iterable[JsonEntry | ImportProblem], shape: Shape, name: str) -> Found:
+def _lines(text: CountingReader) -> Iterator[str]:
+    """The lines of a text; only LF ends one, as messengers write them."""
+    held = ""
+    while read := text.read(LINE_CHUNK):
+        *whole, held = (held + read).split("\n")
+        yield from whole
+    yield held
+
+
+def _conversations(
+    listed: Iterable[JsonEntry | ImportProblem], shape: Shape, name: str, me: str | None = None
+) -> Found:
     """The conversations among the entries of a text."""
     filtered = _EntryFilter(listed, shape, name)
     if shape.format == "mem0":
@@ -208,13 +237,14 @@ def _conversations(listed: Iterable[JsonEntry | ImportProblem], shape: Shape, na
     elif shape.format == "langchain":
         yield from chat_messages.collect_messages(filtered.pairs(), name, chat_messages.langchain_message)
     elif shape.format in _EACH:
-        yield from _each(filtered, shape.format, name)
+        reader = partial(telegram, me=me) if shape.format == "telegram" else _EACH[shape.format]
+        yield from _each(filtered, shape.format, name, reader)
     else:
         yield ImportProblem(name, f"is not a database of {shape.format}; give the database file")
     yield from filtered.problems
 
 
-def _each(filtered: "_EntryFilter", form: str, name: str) -> Found:
+def _each(filtered: "_EntryFilter", form: str, name: str, reader: Reader) -> Found:
     """One conversation per entry; messages outside a list form one conversation."""
     pairs = filtered.pairs()
     first = next(pairs, None)
@@ -228,7 +258,7 @@ def _each(filtered: "_EntryFilter", form: str, name: str) -> Found:
     else:
         for number, (value, place) in enumerate(everything):
             yield from filtered.take_problems()
-            yield from _one(_EACH[form](value, place, f"{name}#{number}"))
+            yield from _one(reader(value, place, f"{name}#{number}"))
 
 
 def _one(found: Conversation | ImportProblem | None) -> Found:

@@ -63,6 +63,7 @@ def import_path(
     name: str | None = None,
     project: str | None = None,
     live: bool = False,
+    me: str | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Import a file, a folder or an archive; importing it again changes nothing.
@@ -70,7 +71,8 @@ def import_path(
     `user_id` may be None only for Ricordo's own export, whose documents name their users. `trusted` keeps the origins
     of such a document; otherwise the origin of every turn is `import`. `name` is the file's name where the path does
     not have it. Conversations are put into `project`, if it is given. `live` are the words of this machine's user, read
-    while they are said: they are trusted as those of a chat. `progress` is called with the bytes done and in all.
+    while they are said: they are trusted as those of a chat. `me` is what the user is called in a chat of a messenger.
+    `progress` is called with the bytes done and in all.
     """
     if user_id is not None and Owner("", check_id("user_id", user_id)).is_reserved:
         raise ValidationError("user_id", f"{user_id!r} has a reserved prefix; choose another")
@@ -79,6 +81,7 @@ def import_path(
         limits=memory.settings.limits,
         name=name,
         now=_written_at(memory, Path(path)),
+        me=me,
         progress=progress or (lambda done, total: None),
     )
     importer = _Import(memory, user_id, dry_run=dry_run, trusted=trusted)

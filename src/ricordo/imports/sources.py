@@ -129,7 +129,8 @@ def _of_folder(folder: Path) -> Iterator[SourceFile | ImportProblem]:
     chosen = [each for each in files if fnmatch.fnmatchcase(each.name, _CONVERSATIONS)]
     if not chosen:
         chosen = [each for each in files if each.name not in _IGNORED]
-        chosen = [each for each in chosen if each.suffix.lower() in _TEXTS or _first_bytes(each) == SQLITE]
+        texts = [each for each in chosen if each.suffix.lower() == ".txt"]
+        chosen = [each for each in chosen if each.suffix.lower() in _TEXTS or _first_bytes(each) == SQLITE] or texts
     if not chosen:
         yield ImportProblem(folder.name, "holds no file of conversations; give the file itself")
     for each in chosen:
@@ -151,6 +152,7 @@ def _of_archive(path: Path) -> Iterator[SourceFile | ImportProblem]:
         return
     chosen = [each for each in members if fnmatch.fnmatchcase(_base(each), _CONVERSATIONS)]
     chosen = chosen or [each for each in members if _is_text(each) and _base(each) not in _IGNORED]
+    chosen = chosen or [each for each in members if _base(each).lower().endswith(".txt")]
     if not chosen:
         yield ImportProblem(path.name, "holds no file of conversations; give the file itself")
     for each in sorted(chosen, key=lambda member: member.filename):
@@ -179,7 +181,9 @@ def _member(path: Path, member: zipfile.ZipInfo) -> SourceFile:
         most = max(UNCHECKED_BYTES, MAX_RATIO * max(member.compress_size, 1))
         return closing(io.BufferedReader(_LimitedMember(packed, archive, min(most, MAX_BYTES)), 256 * 1024))
 
-    return SourceFile(_base(member), member.file_size, opened)
+    # In every archive of WhatsApp on iOS the chat has the same name; the archive has that of the other person.
+    name = path.name if _base(member) == "_chat.txt" else _base(member)
+    return SourceFile(name, member.file_size, opened)
 
 
 # Errors of disks, archives, compressed data and file names.
