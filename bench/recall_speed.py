@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from ricordo.recall.evidence import hashed, stem
+from ricordo.recall.evidence import hashed, snowball_stem
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import Vectors, unit_rows, vectors_to_blobs
 from ricordo.recall.ranking import RecallQuestion, rank
@@ -75,7 +75,7 @@ def _since(start: float) -> float:
 
 
 def _synthetic_rows(count: int, dimensions: int, chance: np.random.Generator, start: int = 0) -> list[Row]:
-    names = np.array([hashed(stem(_word(number), "en")) for number in range(_VOCABULARY)], dtype=np.uint32)
+    names = np.array([hashed(snowball_stem(_word(number), "en")) for number in range(_VOCABULARY)], dtype=np.uint32)
     lengths = chance.poisson(_MEAN_WORDS, count) + 1
     words = names[chance.choice(_VOCABULARY, int(lengths.sum()), p=_COMMONNESS)]
     ends = np.cumsum(lengths)

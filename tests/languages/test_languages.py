@@ -20,7 +20,7 @@ from ricordo.languages.text import guess_language, language_of, sentences
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.patterns import claims_in_message
 from ricordo.prompt.window import compact_line
-from ricordo.recall.evidence import stems
+from ricordo.recall.evidence import snowball_stems
 from ricordo.safety.fence import defuse, open_fence
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)  # a Wednesday
@@ -133,7 +133,7 @@ def test_a_third_language_is_told_by_its_words(volan: Language) -> None:
     text = "ka zu kometo fi zu hemelu"
     assert guess_language(text) == "vo"
     assert language_of(text).code == "vo"
-    assert stems(text) == stems("kometo hemelu", "vo")
+    assert snowball_stems(text) == snowball_stems("kometo hemelu", "vo")
     assert guess_language("il gatto è sul tetto") == "it"
 
 

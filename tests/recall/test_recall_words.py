@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.languages.text import fold, guess_language
-from ricordo.recall.evidence import question_words, stems, terms, terms_from_blob, terms_to_blob, tokens
+from ricordo.recall.evidence import question_words, snowball_stems, terms, terms_from_blob, terms_to_blob, tokens
 
 anything = st.text(st.characters(codec=None), max_size=200)
 
@@ -15,7 +15,7 @@ anything = st.text(st.characters(codec=None), max_size=200)
 def test_no_text_is_too_strange(text: str) -> None:
     """Any text, lone surrogates included, gives words, hashes and a language without an error."""
     assert guess_language(text) in ("en", "it")
-    assert len(terms(text)) == len(stems(text))
+    assert len(terms(text)) == len(snowball_stems(text))
     assert all(hashes for _, hashes in question_words(text))
 
 
@@ -35,7 +35,7 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 @given(st.text("abcdefghilmnopqrstuvz àèìòù'", max_size=60))
 def test_case_does_not_matter(text: str) -> None:
     """The same words shouted are the same words."""
-    assert stems(text, "it") == stems(text.upper(), "it")
+    assert snowball_stems(text, "it") == snowball_stems(text.upper(), "it")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_case_does_not_matter(text: str) -> None:
 )
 def test_forms_of_a_word_are_one_word(one: str, other: str, language: str) -> None:
     """Inflected and irregular forms meet in one stem."""
-    assert set(stems(one, language)) & set(stems(other, language))  # type: ignore[arg-type]
+    assert set(snowball_stems(one, language)) & set(snowball_stems(other, language))  # type: ignore[arg-type]
 
 
 def test_question_words_are_left_out() -> None:
@@ -73,7 +73,7 @@ def test_numbers_and_codes_are_kept_whole() -> None:
     assert tokens("Il codice è DNT-4471, versione 2.1") == [
         "il", "codice", "e", "dnt", "4471", "dnt-4471", "versione", "2", "1", "2.1",
     ]  # fmt: skip
-    assert "4471" in stems("DNT-4471")
+    assert "4471" in snowball_stems("DNT-4471")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ricordo.chat.question import FIRST_PERSON, asks_for_answers, folded
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.languages.text import guess_language
-from ricordo.recall.evidence import stem, stems, tokens
+from ricordo.recall.evidence import snowball_stem, snowball_stems, tokens
 
 if TYPE_CHECKING:
     from ricordo.chat.past import MemoryPassage
@@ -118,7 +118,7 @@ def memory_question(question: str) -> MemoryQuestion:
 @lru_cache(maxsize=4_096)
 def _synonyms(word: str) -> frozenset[str]:
     return frozenset(
-        stem(other, each.code)
+        snowball_stem(other, each.code)
         for each in languages()
         for group in each.dialogue.synonyms
         if word in group
@@ -324,13 +324,13 @@ def _alike(one: str, other: str) -> bool:
 @lru_cache(maxsize=32_768)
 def _forms(word: str) -> frozenset[str]:
     """The stems of a word in every language."""
-    return frozenset(stem(word, code) for code in codes())
+    return frozenset(snowball_stem(word, code) for code in codes())
 
 
 @lru_cache(maxsize=2_048)
 def _stems(text: str) -> frozenset[str]:
     """The stems of a message; messages are asked about again and again."""
-    return frozenset(stems(text, guess_language(text)))
+    return frozenset(snowball_stems(text, guess_language(text)))
 
 
 def score_memory(asked: MemoryQuestion, passages: Sequence["MemoryPassage"]) -> Findings:

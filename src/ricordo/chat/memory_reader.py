@@ -18,7 +18,7 @@ from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import guess_language, sentences
 from ricordo.people.facts.merge import group_of
 from ricordo.people.facts.statements import facts_of_message
-from ricordo.recall.evidence import stems
+from ricordo.recall.evidence import snowball_stems
 
 if TYPE_CHECKING:
     from ricordo.chat.past import MemoryPassage, Past
@@ -127,7 +127,7 @@ class MemoryReader:
         facts = [
             fact
             for fact in self._past.facts
-            if not wanted.isdisjoint(stems(fact.text, fact.language)) or fact.about in folded(content).split()
+            if not wanted.isdisjoint(snowball_stems(fact.text, fact.language)) or fact.about in folded(content).split()
         ]
         sources = {source.message_id for fact in facts for source in fact.sources}
         self._past.forget(own, facts)
@@ -288,8 +288,8 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
     """Without a passage that says the same as a better one."""
     kept: list[ScoredMemory] = []
     for each in found:
-        own = set(stems(each.passage.text, guess_language(each.passage.text)))
-        others = (set(stems(one.passage.text, guess_language(one.passage.text))) for one in kept)
+        own = set(snowball_stems(each.passage.text, guess_language(each.passage.text)))
+        others = (set(snowball_stems(one.passage.text, guess_language(one.passage.text))) for one in kept)
         if not any(len(own & other) >= 0.8 * max(1, min(len(own), len(other))) for other in others):
             kept.append(each)
     return kept
@@ -360,7 +360,7 @@ def best_part(text: str, asked: MemoryQuestion) -> str:
         return flat
     parts = [" ".join(text[start:end].split()) for start, end in sentences(text)]
     wanted = {one for term in asked.terms for one in term} | {one for like in asked.alike for one in like}
-    shares = [len(wanted.intersection(stems(part, guess_language(part)))) for part in parts]
+    shares = [len(wanted.intersection(snowball_stems(part, guess_language(part)))) for part in parts]
     at = max(range(len(parts)), key=lambda index: (shares[index], -index)) if parts else 0
     kept, first, last = parts[at] if parts else flat, at, at
     while True:

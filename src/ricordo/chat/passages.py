@@ -18,7 +18,7 @@ from ricordo.chat.question import QuestionKind, SubjectWord, subject_words
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.text import fold, guess_language, sentences
-from ricordo.recall.evidence import stems
+from ricordo.recall.evidence import snowball_stems
 
 if TYPE_CHECKING:
     from ricordo.records.turns import Chunk
@@ -51,12 +51,12 @@ class ReaderPassage:
     @property
     def own_stems(self) -> list[str]:
         """The stems of the quoted text."""
-        return stems(self.said, self.language)
+        return snowball_stems(self.said, self.language)
 
     @property
     def context_stems(self) -> list[str]:
         """The stems of the headings and of the introducing line."""
-        return stems(self.context, self.language)
+        return snowball_stems(self.context, self.language)
 
 
 def passages(chunks: Sequence["Chunk"]) -> tuple[ReaderPassage, ...]:
@@ -171,7 +171,7 @@ def weigh_question(words: Sequence[SubjectWord], material: Sequence[Collection[s
 
 def coverage(question: str, texts: Iterable[str]) -> float:
     """The share of a question's subject that some texts contain; more texts never lower it."""
-    said = {each for text in texts for each in stems(text, guess_language(text))}
+    said = {each for text in texts for each in snowball_stems(text, guess_language(text))}
     every = subject_words(question)
     words = [word for word in every if not word.beside] or every
     # Weights do not depend on the texts here, so that more texts never lower the share.
@@ -291,7 +291,7 @@ def _defines(passage: "ReaderPassage", weighed: WeightedQuestion, folded: str) -
     """Highest for "X is …" with X first, lower for a sentence that only begins with X."""
     sign = _SIGNS["definition"].search(folded)
     head = folded[: sign.start()] if sign is not None else " ".join(folded.split()[:4])
-    first = any(weighed.heard(set(stems(head, passage.language))))
+    first = any(weighed.heard(set(snowball_stems(head, passage.language))))
     if first and sign is not None and len(head.split()) <= 6:
         return _FIT + _SUBJECT_FIRST
     return _SUBJECT_FIRST if first else 0.0

@@ -12,7 +12,7 @@ from typing import Literal
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language
 from ricordo.languages.text import fold, guess_language, sentences
 from ricordo.limits import readable
-from ricordo.recall.evidence import stem, tokens
+from ricordo.recall.evidence import snowball_stem, tokens
 
 # An introduction before a comma: "hello, I am Anna, what is…".
 _INTRODUCTION = AnyLanguage(r"\W*(?:<questions.introductions>)\b", flags=0)
@@ -124,7 +124,7 @@ def _subject(text: str) -> dict[frozenset[str], SubjectWord]:
     for word in tokens(_DEGREE.sub("", text)):
         if word in small or word in asking:
             continue
-        variants = frozenset(stem(word, code) for code in codes())
+        variants = frozenset(snowball_stem(word, code) for code in codes())
         found.setdefault(variants, SubjectWord(word, variants, _LIGHT_WORTH if word in light else 1.0))
     return found
 

@@ -20,7 +20,7 @@ from ricordo.engine.core import LRU
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import Limits, check_id, check_text
 from ricordo.recall.embedders import Embedder
-from ricordo.recall.evidence import hashed, question_words, stems
+from ricordo.recall.evidence import hashed, question_words, snowball_stems
 from ricordo.recall.quantization import Vectors
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Asked, Chunk, Owner, library_of
@@ -66,13 +66,13 @@ class PieceIndex:
         said: dict[int, dict[int, float]] = {}
         lengths = np.ones(len(self.pieces), dtype=np.float32)
         for row, piece in enumerate(self.pieces):
-            words = [hashed(stem) for stem in stems(piece.text)]
+            words = [hashed(stem) for stem in snowball_stems(piece.text)]
             lengths[row] = max(1, len(words))
             for word in words:
                 holders = said.setdefault(word, {})
                 holders[row] = holders.get(row, 0.0) + 1.0
             # The heading is stemmed separately, because the language is guessed from the text.
-            for word in {hashed(stem) for stem in stems(piece.heading)} - set(words):
+            for word in {hashed(stem) for stem in snowball_stems(piece.heading)} - set(words):
                 said.setdefault(word, {})[row] = _HEADING
         self._postings = {word: _posting(holders) for word, holders in said.items()}
         self._norm = _K1 * (1 - _B + _B * lengths / (float(lengths.mean()) if len(lengths) else 1.0))

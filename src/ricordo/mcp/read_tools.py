@@ -27,7 +27,7 @@ from ricordo.mcp.memories import (
     session_summary,
     title_of,
 )
-from ricordo.recall.evidence import stems
+from ricordo.recall.evidence import snowball_stems
 from ricordo.records.derived import Fact
 from ricordo.records.turns import DEFAULT_AGENT, Message, Turn, turn_id_of
 
@@ -441,8 +441,8 @@ def _topics_with_tags(user: McpUser, session_id: str, tags: tuple[str, ...]) -> 
 
 def _word_overlap(query: str, text: str) -> float:
     """The share of the query's word stems that a text contains, 0 to 1."""
-    wanted = set(stems(query))
-    return len(wanted & set(stems(text))) / len(wanted) if wanted else 0.0
+    wanted = set(snowball_stems(query))
+    return len(wanted & set(snowball_stems(text))) / len(wanted) if wanted else 0.0
 
 
 def _url(memory: ToolMemory) -> str:

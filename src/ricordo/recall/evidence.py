@@ -57,7 +57,7 @@ def _stemmer(name: str) -> Callable[[str], str]:
 
 
 @lru_cache(maxsize=100_000)
-def stem(word: str, language: str) -> str:
+def snowball_stem(word: str, language: str) -> str:
     """The stem of a folded word, irregular forms included; a word with a digit is a code and stays as it is."""
     if any(c.isdigit() for c in word):
         return word
@@ -65,12 +65,12 @@ def stem(word: str, language: str) -> str:
     return _stemmer(vocabulary.stemmer)(vocabulary.irregular_forms.get(word, word))
 
 
-def stems(text: str, language: str | None = None) -> list[str]:
+def snowball_stems(text: str, language: str | None = None) -> list[str]:
     """The stems of a text's meaningful words, in order, repetitions kept."""
     words = tokens(text)
     spoken = language or guess_language_of(words)
     stop = language_by_code(spoken).vocabulary.stop_words
-    return [stem(word, spoken) for word in words if word not in stop]
+    return [snowball_stem(word, spoken) for word in words if word not in stop]
 
 
 @lru_cache(maxsize=100_000)
@@ -81,7 +81,7 @@ def hashed(stemmed: str) -> int:
 
 def terms(text: str, language: str | None = None) -> Terms:
     """The hashed stems of a text, as they are stored with its message."""
-    return np.fromiter((hashed(each) for each in stems(text, language)), dtype=np.uint32)
+    return np.fromiter((hashed(each) for each in snowball_stems(text, language)), dtype=np.uint32)
 
 
 # Small Italian words that lose their vowel before another word: all'alba, quest'anno, dov'era.
@@ -135,7 +135,9 @@ def question_words(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 @lru_cache(maxsize=20_000)
 def _variants(word: str) -> tuple[int, ...]:
-    variants = {hashed(stem(word, code)) for code in codes()} | {hashed(stem(each, "en")) for each in spellings(word)}
+    variants = {hashed(snowball_stem(word, code)) for code in codes()} | {
+        hashed(snowball_stem(each, "en")) for each in spellings(word)
+    }
     return tuple(sorted(variants))
 
 

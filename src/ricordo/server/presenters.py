@@ -16,7 +16,7 @@ from ricordo.followups.reference import Pending, Resolved
 from ricordo.limits import check_id, check_time
 from ricordo.people.facts.clauses import retold
 from ricordo.prompt.receipt import Receipt, ReceiptItem
-from ricordo.recall.evidence import stems
+from ricordo.recall.evidence import snowball_stems
 from ricordo.recall.search import Hit
 from ricordo.records.derived import Fact, Flag, Summary, Topic
 from ricordo.records.service import Document, StoredChunk
@@ -256,7 +256,7 @@ def hit_out(store: Store, owner: Owner, hit: Hit, query_stems: set[str]) -> dict
 
 def snippet(text: str, query_stems: set[str]) -> list[dict[str, Any]]:
     """The part of a text around the first word of the query, with the words of the query marked."""
-    words = [(match, bool(set(stems(match[0])) & query_stems)) for match in _WORD.finditer(text)]
+    words = [(match, bool(set(snowball_stems(match[0])) & query_stems)) for match in _WORD.finditer(text)]
     first = next((match.start() for match, hit in words if hit), 0)
     start = max(0, first - SNIPPET_LENGTH // 3)
     end = min(len(text), start + SNIPPET_LENGTH)

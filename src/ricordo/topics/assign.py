@@ -17,7 +17,7 @@ import numpy as np
 from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage, all_words, language
 from ricordo.languages.text import fold, guess_language
-from ricordo.recall.evidence import stems
+from ricordo.recall.evidence import snowball_stems
 from ricordo.recall.quantization import dimensions_of, matrix_of, vector_of
 from ricordo.records.derived import Topic
 from ricordo.records.turns import Role
@@ -322,4 +322,4 @@ def _hidden(character: str) -> bool:
 
 
 def _content(text: str) -> set[str]:
-    return set(stems(text[:_CONTENT_CHARACTERS]))
+    return set(snowball_stems(text[:_CONTENT_CHARACTERS]))

@@ -21,7 +21,7 @@ from ricordo.followups.reference import Kind, main_kind
 from ricordo.languages.base import Language
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.text import fold, guess_language_of
-from ricordo.recall.evidence import stem, tokens
+from ricordo.recall.evidence import snowball_stem, tokens
 from ricordo.recall.quantization import vector_of
 from ricordo.records.derived import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, TopicMessage, follow_up_kind
@@ -194,7 +194,9 @@ def subject_words(text: str) -> frozenset[str]:
     found = tokens(text[:_CONTENT_CHARACTERS])
     language = guess_language_of(found)
     empty = empty_words(languages())
-    return frozenset(stem(word, language) for word in found if word not in empty and (len(word) > 2 or word.isdigit()))
+    return frozenset(
+        snowball_stem(word, language) for word in found if word not in empty and (len(word) > 2 or word.isdigit())
+    )
 
 
 @lru_cache(maxsize=512)

@@ -20,7 +20,7 @@ from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold
 from ricordo.people.facts.clauses import clauses, own_text, stated_text
-from ricordo.recall.evidence import stem, stems, tokens
+from ricordo.recall.evidence import snowball_stem, snowball_stems, tokens
 from ricordo.records.derived import FACT_KINDS, FactKind, Source, Trust
 from ricordo.safety.crisis import detect_crisis
 
@@ -138,9 +138,9 @@ def _core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
     frames = all_words("statements.frames")
     kept = [word for word in tokens(text) if word not in frames]
     if kind in _PLAIN_KINDS:
-        meaningful = frozenset(word for word in kept if stems(word, language))
+        meaningful = frozenset(word for word in kept if snowball_stems(word, language))
     else:
-        meaningful = frozenset(stem(word, language) for word in kept if stems(word, language))
+        meaningful = frozenset(snowball_stem(word, language) for word in kept if snowball_stems(word, language))
     return meaningful or frozenset(tokens(text))
 
 
@@ -333,7 +333,7 @@ def _words_were_said(candidate: Claim) -> bool:
         whole = word in names or any(c.isdigit() for c in word)
         if (
             word not in wording
-            and stems(word, language)
+            and snowball_stems(word, language)
             and (word if whole else word[:_STEM]) not in (said if whole else begun)
         ):
             return False

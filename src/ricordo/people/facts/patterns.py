@@ -15,7 +15,7 @@ from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.languages.registry import DAY, AnyLanguage, all_words, filled, languages
 from ricordo.people.facts.claims import Claim, UserMessage, about_key, refusal_reason
 from ricordo.people.facts.clauses import clauses, own_text
-from ricordo.recall.evidence import stems, tokens
+from ricordo.recall.evidence import snowball_stems, tokens
 
 _NAME = AnyLanguage(
     r"[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|van|von|<vocabulary.person_particles>)?\s?[A-ZÀ-Ý][\w'-]*[a-zà-ÿ]){0,3}|"
@@ -128,7 +128,7 @@ def thing(words: str, speech: FactWords) -> str | None:
     kept = _stripped(words, speech)
     if not kept or len(kept) > 90 or len(kept.split()) > 12:
         return None
-    if speech.refused.search(kept) or speech.refused_first.match(kept) or not stems(kept, speech.code):
+    if speech.refused.search(kept) or speech.refused_first.match(kept) or not snowball_stems(kept, speech.code):
         return None
     pattern, instead = speech.reflexive
     kept = pattern.sub(instead, kept)

@@ -26,7 +26,7 @@ from ricordo.people.facts.claims import (
 from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, supposes
 from ricordo.people.facts.judge import Judged, describe, is_available, judge, segments
 from ricordo.people.facts.patterns import claims_in_message, read_clause
-from ricordo.recall.evidence import stems, tokens
+from ricordo.recall.evidence import snowball_stems, tokens
 from ricordo.records.derived import FactKind
 
 _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
@@ -191,7 +191,7 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
 def _is_fragment(words: str) -> bool:
     """Whether a clause that stands alone says too little: one word, or only words of no meaning."""
     said = tokens(words)
-    return len(said) < 2 or not any(stems(word, code) for word in said for code in codes())
+    return len(said) < 2 or not any(snowball_stems(word, code) for word in said for code in codes())
 
 
 def could_be_stated(text: str, quote: str) -> bool:

@@ -15,7 +15,7 @@ import ricordo
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import Limits, check_text
 from ricordo.people.profile import profile_json
-from ricordo.recall.evidence import stems
+from ricordo.recall.evidence import snowball_stems
 from ricordo.records.service import ApiKey, as_json
 from ricordo.records.turns import Owner
 from ricordo.server import tenant_schemas as schemas
@@ -175,7 +175,7 @@ def search(
         project=project,
         patience=INDEX_WAIT_SECONDS,
     )
-    query_stems = set(stems(q))
+    query_stems = set(snowball_stems(q))
     items = [hit_out(user.memory.store, user.owner, hit, query_stems) for hit in hits]
     return {"items": items, "degraded": list(hits.degraded)}
 

@@ -195,15 +195,15 @@ class Spool:
         None of them may be being sent meanwhile.
         """
 
-        def is_doomed(at: float) -> bool:
+        def is_erased(at: float) -> bool:
             return until is None or at <= until.timestamp()
 
-        doomed = [pending for pending in self.pending.of_owner(owner) if is_doomed(pending.record.at)]
-        counts = Counter(pending.segment.path for pending in doomed)
-        self.segments.remove(lambda record: _is_of(record, owner, is_doomed), counts)
+        erased = [pending for pending in self.pending.of_owner(owner) if is_erased(pending.record.at)]
+        counts = Counter(pending.segment.path for pending in erased)
+        self.segments.remove(lambda record: _is_of(record, owner, is_erased), counts)
         gone = self.refused.forget(owner)
         self.refusals = len(self.refused.records())
-        for pending in doomed:  # from the queue last: what is gone from the queue is gone everywhere
+        for pending in erased:  # from the queue last: what is gone from the queue is gone everywhere
             with self.pending.lock(pending.scope):
                 last = self.pending.is_last(pending)
                 self.pending.remove(pending)
@@ -211,7 +211,7 @@ class Spool:
                     self.provisional.close(pending.scope)
                 else:
                     self.provisional.rebuild(pending.scope, self.pending.writes_of(pending.scope))
-        return len(doomed) + gone
+        return len(erased) + gone
 
     def close(self) -> None:
         """Close the files; pending writes stay in them."""
@@ -283,13 +283,13 @@ class Spool:
         self.last_refusal = cause
 
 
-def _is_of(record: bytes, owner: Owner, is_doomed: Callable[[float], bool]) -> bool:
+def _is_of(record: bytes, owner: Owner, is_erased: Callable[[float], bool]) -> bool:
     """Whether a record is of an owner and of a time that is deleted, or may be because it cannot be read."""
     try:
         read = decode(record)
     except DamageError:
         return True
-    return read.write.scope[0] == owner and is_doomed(read.at)
+    return read.write.scope[0] == owner and is_erased(read.at)
 
 
 ADOPT_INTERVAL = 5.0  # idle seconds between searches for files of processes that died
