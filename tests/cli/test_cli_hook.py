@@ -134,8 +134,8 @@ def test_a_killed_process_is_replaced_and_nothing_is_lost(host: Host, tmp_path: 
     os.kill(pid, signal.SIGKILL)
     host.call(sent["UserPromptSubmit"], "--host", "codex")
     host.call(sent["Stop"], "--host", "codex")
-    said = host.until(sent["SessionStart"] | {"session_id": "later"}, "Ansible")
-    assert "playbooks" in said
+    said = host.until(sent["SessionStart"] | {"session_id": "later"}, "playbooks")
+    assert "Ansible" in said
     assert pid not in host.pids()
 
 
@@ -281,6 +281,17 @@ def test_an_answer_that_the_transcript_lacks_comes_from_the_event(kept: Kept, tm
     kept.send(sent["Stop"])
     claude_transcript(path, repository, (DEPLOY, ANSWER), session=name)
     kept.send(sent["Stop"])
+    (session,) = kept.memory.sessions(user_id="anna")
+    (turn,) = kept.memory.session(session.id, user_id="anna").history()
+    assert (turn.query, turn.response) == (DEPLOY, ANSWER)
+
+
+def test_a_transcript_that_never_comes_loses_no_turn(kept: Kept, tmp_path: Path) -> None:
+    """Where the host names a file that it does not write, prompt and answer of the events are kept, once."""
+    missing = str(tmp_path / "never.jsonl")
+    sent = events("claude-code", transcript=missing, cwd=str(tmp_path), prompt=DEPLOY, answer=ANSWER)
+    for name in ("UserPromptSubmit", "Stop", "Stop"):
+        kept.send(sent[name])
     (session,) = kept.memory.sessions(user_id="anna")
     (turn,) = kept.memory.session(session.id, user_id="anna").history()
     assert (turn.query, turn.response) == (DEPLOY, ANSWER)

@@ -18,6 +18,7 @@ CAP_SECONDS = 1.0  # for the whole command
 MAX_BYTES = 16 * 1024 * 1024
 MAX_LOG = 1024 * 1024
 POLL_SECONDS = 0.01
+MAX_STARTS = 2
 OPTIONS = ("--host", "--db", "--user", "--project")
 PROTOCOL = b"ricordo-hook-1"
 
@@ -26,6 +27,8 @@ def parse(arguments: "list[str]") -> "dict[str, str] | None":
     """The options of a call by a host; None for everything else, such as `install` or `--help`."""
     asked: dict[str, str] = {}
     rest = list(arguments)
+    if not rest and _at_terminal():
+        return None
     while rest:
         name, equals, value = rest.pop(0).partition("=")
         if name not in OPTIONS or not (equals or rest):
@@ -34,9 +37,18 @@ def parse(arguments: "list[str]") -> "dict[str, str] | None":
     return asked
 
 
+def _at_terminal() -> bool:
+    """Whether a person has started this, and no host."""
+    try:
+        return sys.stdin.isatty()
+    except (AttributeError, ValueError):  # there is no standard input
+        return False
+
+
 def call(asked: "dict[str, str]") -> int:
     """Hand the event on standard input to the process and print what it replies; always 0."""
     deadline = time.monotonic() + CAP_SECONDS
+    message = b""
     try:
         body = sys.stdin.buffer.read(MAX_BYTES + 1)
         if len(body) > MAX_BYTES:
@@ -44,13 +56,14 @@ def call(asked: "dict[str, str]") -> int:
         message = framed(asked, body)
         reply = deliver(message, database(asked), deadline)
         if reply is None:
-            keep_for_later(message)
-            log(f"no reply within {CAP_SECONDS:g} s; the event waits for the next process")
-        elif reply:
-            sys.stdout.buffer.write(reply)
-            sys.stdout.buffer.flush()
+            raise TimeoutError(f"no reply within {CAP_SECONDS:g} s")
+        message = b""
+        sys.stdout.buffer.write(reply)
+        sys.stdout.buffer.flush()
     except Exception as error:  # the host must not notice
         log(f"{type(error).__name__}: {error}")
+        if message:
+            keep_for_later(message)
     return 0
 
 
@@ -88,20 +101,19 @@ def personal_user() -> str:
 def deliver(message: bytes, place: str, deadline: float) -> "bytes | None":
     """Send an event and read the reply; starts the process if none answers. None where there is no reply in time."""
     path = socket_path(place)
-    started = False
+    starts, running = 0, True
     while time.monotonic() < deadline:
         try:
             return exchange(path, message, deadline)
         except (FileNotFoundError, ConnectionRefusedError):
-            if not started:
+            if running and starts < MAX_STARTS:
                 start(place)
-                started = True
-            time.sleep(POLL_SECONDS)
+                starts, running = starts + 1, False
         except ConnectionError:  # it ended while it was asked
-            started = False
-            time.sleep(POLL_SECONDS)
+            running = True
         except TimeoutError:
             return None
+        time.sleep(POLL_SECONDS)
     return None
 
 
@@ -175,11 +187,14 @@ def state_folder() -> str:
 
 def keep_for_later(message: bytes) -> None:
     """Keep an event on disk until a process takes it."""
-    folder = private_folder(os.path.join(state_folder(), "inbox"))
-    path = os.path.join(folder, f"{time.time_ns()}-{os.getpid()}")
-    with open(os.open(f"{path}.partial", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(message)
-    os.rename(f"{path}.partial", f"{path}.event")
+    try:
+        folder = private_folder(os.path.join(state_folder(), "inbox"))
+        path = os.path.join(folder, f"{time.time_ns()}-{os.getpid()}")
+        with open(os.open(f"{path}.partial", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(message)
+        os.rename(f"{path}.partial", f"{path}.event")
+    except OSError as error:
+        log(f"the event is lost: {error.strerror}")
 
 
 def log_path() -> str:

@@ -43,6 +43,7 @@ LAST_TURNS = 6
 LINE_CHARACTERS = 400
 QUERY_CHARACTERS = 2_000
 FENCE_TOKENS = 60
+MOST_PROMPTS = 100  # that wait for their answer
 NO_EVENT = (ValueError, TypeError, AttributeError)  # what a body that is no event raises
 KEEPING = ("Stop", "SessionEnd", "PreCompact")
 
@@ -97,7 +98,7 @@ class Daemon:
         self._place, self._listener = place, listener
         self._busy = threading.BoundedSemaphore(16)
         self._running = 0
-        self._count = threading.Lock()
+        self._count, self._taking = threading.Lock(), threading.Lock()
 
     def serve(self, idle: float) -> None:
         """Answer events until none has come for `idle` seconds."""
@@ -140,6 +141,7 @@ class Daemon:
                 connection.sendall(b"+")
         finally:
             connection.close()
+            self._take_late(events)
             with self._count:
                 self._running -= 1
             self._busy.release()
@@ -152,17 +154,18 @@ class Daemon:
 
     def _take_late(self, events: "Events") -> None:
         """Keep what came while no process answered in time."""
-        folder = Path(state_folder()) / "inbox"
-        for path in sorted(folder.glob("*.event")) if folder.is_dir() else ():
-            with _quiet():
-                message = path.read_bytes()
-                try:
-                    if database(_split(message)[0]) != self._place:
-                        continue
-                    events.handle(message, self._place, late=True)
-                except NO_EVENT:
-                    log("an event that waited is none; it is dropped")
-                path.unlink(missing_ok=True)
+        with self._taking:
+            folder = Path(state_folder()) / "inbox"
+            for path in sorted(folder.glob("*.event")) if folder.is_dir() else ():
+                with _quiet():
+                    message = path.read_bytes()
+                    try:
+                        if database(_split(message)[0]) != self._place:
+                            continue
+                        events.handle(message, self._place, late=True)
+                    except NO_EVENT:
+                        log("an event that waited is none; it is dropped")
+                    path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -200,6 +203,7 @@ class Events:
         self._memory = memory
         self._keeping = threading.Lock()
         self._is_warm = False
+        self._prompts: dict[str, str] = {}  # by session, for a transcript that never comes
 
     def warm(self) -> None:
         """Load the embedder and the index of the user, the vocabulary, and the rules that rank facts."""
@@ -223,7 +227,11 @@ class Events:
             self._keep(scope, event)
             return b""
         prompt = mask_secrets(str(event.get("prompt", "")))
-        if name == "UserPromptSubmit" and not event.get("transcript_path"):
+        if name == "UserPromptSubmit" and event.get("transcript_path"):
+            self._prompts[scope.session.id] = prompt
+            while len(self._prompts) > MOST_PROMPTS:
+                self._prompts.pop(next(iter(self._prompts)))
+        elif name == "UserPromptSubmit":
             scope.ask(prompt, str(event.get("turn_id") or ""))
         if late:
             return b""
@@ -311,8 +319,9 @@ class Events:
         with self._keeping:
             scope.read_transcript()
             answer = mask_secrets(str(event.get("last_assistant_message") or ""))
+            prompt = self._prompts.pop(scope.session.id, "")
             if answer.strip() and event.get("hook_event_name") == "Stop":
-                scope.answer(answer)
+                scope.answer(answer, prompt)
             if event.get("hook_event_name") == "SessionEnd" and scope.exists():
                 scope.session.end()
 
@@ -355,11 +364,13 @@ class _Scope:
         if prompt.strip():
             self.session.ask(prompt, turn_id=f"{self.session.id}:{turn_id}" if turn_id else None)
 
-    def answer(self, answer: str) -> None:
-        """Answer the last turn if it is open: a transcript may be written later than the event comes."""
+    def answer(self, answer: str, prompt: str) -> None:
+        """Answer the last turn if it is open: a transcript may be written later than the event comes, or never."""
         last = self.session.history(1)
         if last and last[0].is_open:
             self.session.answer(last[0], answer)
+        elif prompt.strip() and not self._transcript.is_file():
+            self.session.add_turn(prompt, answer)
 
     def talk(self, session: "Session", away: set[str]) -> Iterator[str]:
         """The newest turns of a session, one line a message, in order."""
