@@ -80,7 +80,7 @@ def test_every_view_is_accessible(browser: Browser, served: Site, theme: str, la
 
 
 def test_the_door_is_accessible(browser: Browser) -> None:
-    """The view that asks for a key has no violation either."""
+    """The view that asks for a key has no violation either, and stands in the middle on every width."""
     from page_samples import site
 
     with site(auth=True) as guarded:
@@ -88,6 +88,11 @@ def test_the_door_is_accessible(browser: Browser) -> None:
         page = visitor.open()
         page.get_by_role("heading", name=re.compile("chiave")).wait_for()
         assert faults(page) == []
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 700})
+            box = page.locator(".login form").bounding_box()
+            assert box is not None
+            assert abs(box["x"] - (width - box["x"] - box["width"])) <= 1
         visitor.close()
 
 

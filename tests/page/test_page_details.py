@@ -284,19 +284,6 @@ def test_a_conversation_is_shared_as_a_file(browser: Browser, visitor: Visitor, 
     assert page.evaluate("window.hurt") is None
 
 
-def test_the_door_stands_in_the_middle(browser: Browser) -> None:
-    """The form that asks for a key is as far from the left edge as from the right, on every width."""
-    with site(auth=True) as guarded:
-        visitor = Visitor(browser, guarded, "")
-        page = visitor.open()
-        for width in (320, 1280):
-            page.set_viewport_size({"width": width, "height": 700})
-            box = page.locator(".login form").bounding_box()
-            assert box is not None
-            assert abs(box["x"] - (width - box["x"] - box["width"])) <= 1
-        visitor.close()
-
-
 def test_nothing_jumps_when_the_page_opens_and_answers(visitor: Visitor) -> None:
     """From the first view to the first whole answer no part of the page shifts another."""
     visitor.context.add_init_script(SHIFTS)
