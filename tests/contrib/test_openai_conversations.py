@@ -91,3 +91,21 @@ def test_an_agent_with_a_tool_talks_in_a_conversation() -> None:
     asyncio.run(run())
     assert "a quokka on the island" in str(model.asked[1])
     assert "Where does it live?" in str(model.asked[2])
+
+
+def test_an_answer_of_the_reader_is_kept_once() -> None:
+    """Without a model the reader answers in the conversation; what the SDK adds is there already."""
+    store = MemoryStore()
+
+    async def run() -> None:
+        async with before(None, store) as client:
+            session = OpenAIConversationsSession(openai_client=client)
+            agent = Agent(name="a", model=OpenAIResponsesModel(model="any", openai_client=client))
+            for words in ("My name is Anna.", "What is my name?"):
+                answer = await Runner.run(agent, words, session=session, run_config=QUIET)
+            assert "Anna" in answer.final_output
+            assert len(await session.get_items()) == 4
+
+    asyncio.run(run())
+    (only,) = store.sessions.page(ANNA, limit=5)
+    assert [turn.query for turn in store.turns.page(ANNA, only.id)] == ["My name is Anna.", "What is my name?"]

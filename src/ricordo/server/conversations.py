@@ -138,7 +138,7 @@ class Conversations:
         with self._lock(info.id):
             for kept in items:
                 if kept.spilled is None:
-                    message = session.add_message(**kept.fields)
+                    message = self._answered_already(info.id, kept) or session.add_message(**kept.fields)
                 else:
                     item = StoredItem(
                         _place(info.id), str(uuid4()), json.dumps(kept.spilled).encode(), session_id=info.id
@@ -148,6 +148,14 @@ class Conversations:
                     self._write([replace(item, turn_id=turn_id_of(message.id))])
                 added += self._items(message, info.id)
         return added
+
+    def _answered_already(self, session_id: str, kept: KeptItem) -> Message | None:
+        """The newest answer, if it is what a client adds: it was given here, and the client keeps what it got."""
+        if kept.fields["role"] != "assistant" or kept.fields.get("tool_calls"):
+            return None
+        newest = next(iter(self._memory.store.turns.page(self._owner, session_id, last=1)), None)
+        given_here = newest is not None and "answerer" in newest.metadata
+        return newest.answer if newest and given_here and newest.response == kept.fields["content"] else None
 
     def _walk(self, session_id: str, *, forward: bool, at: int | None) -> Iterator[PlacedItem]:
         """The items from a turn on, in either direction; turns are read in pages."""

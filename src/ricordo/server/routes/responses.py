@@ -5,6 +5,7 @@ continues its session, or a branch of it if the session went on since.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from time import time
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.response import ChatResponse
-from ricordo.errors import ValidationError
+from ricordo.errors import RicordoError, ValidationError
 from ricordo.people.summaries.extractive import extractive_summary
 from ricordo.records.turns import SessionInfo
 from ricordo.server.completions import TURNS_COPIED, CompletionRequest, begin, prepare
@@ -161,8 +162,9 @@ async def create_response(
             value, turn_id = failed(head, error_body(result)), None
         else:
             return
-        if body.background and stored.get(head["id"]).value["status"] == "cancelled":
-            value["status"] = "cancelled"
+        with suppress(RicordoError):  # away, or deleted meanwhile
+            if body.background and stored.get(head["id"]).value["status"] == "cancelled":
+                value["status"] = "cancelled"
         if head["store"]:
             stored.put(replace(running, value=value, turn_id=turn_id))
 
@@ -390,12 +392,9 @@ def _branch(user: RequestUser, info: SessionInfo, turn_id: str) -> str:
 
 
 def _without_question(user: RequestUser, body: ResponseIn, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The response to a request that asks nothing: it has no output, and no model is asked."""
+    """The response to a request that asks nothing: it has no output, no model is asked, and nothing is stored."""
     model = user.service.answerer(user.caller.tenant_id, body.model or ANY_MODEL[0]).name
     head = response_head(f"resp_{uuid4().hex}", int(time()), model, asked)
     tokens = {"prompt": 0, "completion": 0}
     known = {"finish_reason": "stop", "tokens": tokens, "message_id": "", "tool_calls": []}
-    value = completed(head, {"message": "", "metadata": known})
-    if head["store"]:
-        _stored(user).put(StoredObject(value))
-    return value
+    return completed(head, {"message": "", "metadata": known})
