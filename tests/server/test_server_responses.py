@@ -205,23 +205,28 @@ def test_what_is_too_large_for_a_message_is_kept_all_the_same(tmp_path: Any) -> 
         assert left[1].output == large["output"]
 
 
-@pytest.mark.parametrize("by", ["conversation", "previous_response_id"])
-def test_tool_calls_come_back_and_their_results_are_kept(by: str) -> None:
+def test_tool_calls_come_back_and_their_results_are_kept() -> None:
     """A function tool is called, its output continues the same turn, and the turn holds all of it."""
-    model, store = ScriptedLLM(CALLING, "On Rottnest."), MemoryStore()
+    model, store = ScriptedLLM(CALLING, "On Rottnest.", CALLING, "On Rottnest."), MemoryStore()
     with before(model, store) as client:
-        named: Any = {"conversation": client.conversations.create().id} if by == "conversation" else {}
-        first = client.responses.create(input="Where is it?", tools=[TOOL], **named)
-        (call,) = first.output
-        assert call.type == "function_call"
-        assert (call.name, call.call_id, call.arguments) == ("look", "c1", CALL["function"]["arguments"])  # type: ignore[index]
-        result: Any = [{"type": "function_call_output", "call_id": "c1", "output": "an island"}]
-        named = named or {"previous_response_id": first.id}
-        assert client.responses.create(input=result, tools=[TOOL], **named).output_text == "On Rottnest."
-    (session,) = store.sessions.page(ANYONE, limit=2)
-    (turn,) = store.turns.page(ANYONE, session.id)
-    assert [message.role for message in turn.messages] == ["user", "assistant", "tool", "assistant"]
-    assert [each["role"] for each in model.asked[1]][-3:] == ["user", "assistant", "tool"]
+        for by in ("conversation", "previous_response_id"):
+            check_tool(client, by)
+    for session in store.sessions.page(ANYONE, limit=3):
+        (turn,) = store.turns.page(ANYONE, session.id)
+        assert [message.role for message in turn.messages] == ["user", "assistant", "tool", "assistant"]
+    assert [each["role"] for each in model.asked[3]][-3:] == ["user", "assistant", "tool"]
+
+
+def check_tool(client: openai.OpenAI, by: str) -> None:
+    """One question with a tool call, continued in one of the two ways."""
+    named: Any = {"conversation": client.conversations.create().id} if by == "conversation" else {}
+    first = client.responses.create(input="Where is it?", tools=[TOOL], **named)
+    (call,) = first.output
+    assert call.type == "function_call"
+    assert (call.name, call.call_id, call.arguments) == ("look", "c1", CALL["function"]["arguments"])  # type: ignore[index]
+    result: Any = [{"type": "function_call_output", "call_id": "c1", "output": "an island"}]
+    named = named or {"previous_response_id": first.id}
+    assert client.responses.create(input=result, tools=[TOOL], **named).output_text == "On Rottnest."
 
 
 def test_a_client_may_send_everything_again() -> None:
@@ -284,18 +289,18 @@ def test_events_of_tool_calls() -> None:
     assert events[-1].response.output[0].arguments == CALL["function"]["arguments"]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_model_that_fails_is_an_error_and_is_asked_again(stream: bool) -> None:
+def test_a_model_that_fails_is_an_error_and_is_asked_again() -> None:
     """The status of the upstream reaches the client; nothing is kept as an answer, and the next try asks again."""
     store = MemoryStore()
     away = LLMError("model 'x' answered 429", cause="rate_limited", status=429)
-    with before(ScriptedLLM(away, "Leaves."), store) as client:
-        made = client.conversations.create()
-        with pytest.raises(openai.RateLimitError):
-            client.responses.create(input="What?", conversation=made.id, stream=stream)
-        assert said(store, made.id) == [("What?", None)]
-        assert client.responses.create(input="What?", conversation=made.id).output_text == "Leaves."
-    assert said(store, made.id) == [("What?", "Leaves.")]
+    with before(ScriptedLLM(away, "Leaves.", away, "Leaves."), store) as client:
+        for stream in (False, True):
+            made = client.conversations.create()
+            with pytest.raises(openai.RateLimitError):
+                client.responses.create(input="What?", conversation=made.id, stream=stream)
+            assert said(store, made.id) == [("What?", None)]
+            assert client.responses.create(input="What?", conversation=made.id).output_text == "Leaves."
+            assert said(store, made.id) == [("What?", "Leaves.")]
 
 
 def test_a_stream_that_breaks_off_ends_as_failed() -> None:
