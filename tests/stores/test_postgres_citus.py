@@ -5,7 +5,11 @@ The tests of a cluster need one: scripts/test-citus starts it, or RICORDO_TEST_C
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -135,6 +139,24 @@ def test_rows_move_to_the_workers_and_none_stays_behind(filled: str) -> None:
 
 
 @on_cluster
+def test_a_running_program_goes_on_after_the_move(filled: str) -> None:
+    """A store that was open before works on the distributed tables, with the statements that it had prepared."""
+    store = PostgresStore(filled, pool_size=1)
+    try:
+        for _ in range(8):
+            store.turns.append(a_turn(ANNA, session_id="s"))
+            assert store.turns.page(ANNA, "s", last=3)
+        distribute(filled)
+        assert store.turns.append(a_turn(ANNA, session_id="s")).turn_number == 9
+        assert len(store.turns.page(ANNA, "s")) == 9
+        assert store.jobs.enqueue(ANNA, "facts", "s", START)
+        assert len(store.jobs.take("worker", START, timedelta(minutes=1), limit=50)) == 21
+        assert store.erase(ANNA)["turns"] == 9
+    finally:
+        store.close()
+
+
+@on_cluster
 def test_a_distributed_first_version_migrates_to_the_newest(empty: str, postgres_server: PostgresForTests) -> None:
     """Migrations run over distributed tables, and the tables that they add are distributed too."""
     known = migrations_for("postgres")
@@ -223,6 +245,15 @@ def test_only_a_postgresql_url_is_distributed(tmp_path: os.PathLike[str]) -> Non
     assert main(["postgres", "distribute", os.path.join(tmp_path, "memory.db")]) == 2
     with pytest.raises(ValidationError, match="shards"):
         distribute("postgresql://nobody@127.0.0.1:1/none", shards=0)
+
+
+def test_the_script_says_that_there_is_no_cluster() -> None:
+    """Where PostgreSQL has no Citus, nothing is tested and the exit code is one of its own."""
+    script = Path(__file__).parents[2] / "scripts" / "test-citus"
+    without = {name: value for name, value in os.environ.items() if name != citus.URL_VARIABLE}
+    without[citus.PROGRAMS_VARIABLE] = str(citus.wheel_programs())
+    ran = subprocess.run([sys.executable, script], env=without, capture_output=True, text=True)
+    assert (ran.returncode, "has no Citus extension" in ran.stderr) == (3, True)
 
 
 def test_a_bypassing_role_on_a_cluster_is_told_about_the_login() -> None:

