@@ -91,6 +91,7 @@ def test_a_refused_file_says_why_in_the_chat(browser: Browser, served: Site, tmp
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "Marte.md").write_text("# Marte\n\nMarte ha due lune: Fobos e Deimos.")
+    (tmp_path / "Venere.md").write_text("# Venere\n\nVenere non ha lune.")
     visitor = Visitor(browser, served, f"files-{lang}", locale=LOOK[lang])
     page = visitor.open()
     chosen = page.locator(".composer input[type=file]")
@@ -107,8 +108,11 @@ def test_a_refused_file_says_why_in_the_chat(browser: Browser, served: Site, tmp
     expect(page.locator(".attached")).to_contain_text("Marte.md")
     (session,) = served.memory.sessions(user_id=visitor.user)
     assert len(session.document_ids) == 1
-    page.locator(".attached").get_by_role("checkbox").click()
-    expect(page.locator(".attached")).to_have_count(0)
+    chosen.set_input_files(tmp_path / "Venere.md")  # joins those that the conversation is limited to
+    boxes = page.locator(".attached").get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    expect(boxes.first).to_be_checked()
+    expect(boxes.last).to_be_checked()
     visitor.close()
 
 
