@@ -1,5 +1,6 @@
 """The tools over standard input and output: a program of its own, as clients start it."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -34,3 +35,17 @@ async def test_a_program_of_its_own_keeps_what_it_is_told(tmp_path: Path, mode: 
         (turn,) = memory.session("notes", user_id="anna").history()
         assert turn.query == "I live in Turin."
         assert memory.sessions(user_id="bob") == []
+
+
+async def test_without_names_it_is_the_users_own_database(tmp_path: Path) -> None:
+    """Started in any folder without options: one database per user of the machine, for the login name."""
+    place = {"XDG_DATA_HOME": str(tmp_path / "data"), "USER": "anna", "RICORDO_EMBEDDER": "light"}
+    environment = {**os.environ, **place, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for name in ("RICORDO_URL", "RICORDO_USER"):
+        environment.pop(name, None)
+    server = StdioServerParameters(command=sys.executable, args=["-m", "ricordo", "mcp"], env=environment, cwd=tmp_path)
+    async with Client(server) as client:
+        await call(client, "add_memory", text="I live in Turin.")
+    with ricordo.open(tmp_path / "data" / "ricordo" / "ricordo.db") as memory:
+        assert [each.id for each in memory.sessions(user_id="anna")] == ["notes"]
+    assert not (tmp_path / "ricordo.db").exists()
