@@ -54,6 +54,13 @@ def test_every_view_is_accessible(browser: Browser, served: Site, theme: str, la
         look(f"memory {number}")
     page.get_by_role("tab").nth(1).click()
     look("prompt", lambda: page.locator(".exact summary").click())
+    page.locator(".compare select").select_option("1")
+    look("compare", lambda: page.locator(".compare table").wait_for())
+    page.locator("header.top .tool:not(.wide)").last.click()
+    page.locator(".find input").fill("ustioni")
+    page.locator(".find input").press("Enter")
+    look("find", lambda: page.locator(".find li").first.wait_for())
+    page.locator(".find input").press("Escape")
     look("passage", lambda: page.locator(".citation").first.click())
     page.keyboard.press("Escape")
     look("menu", lambda: page.locator("li.session .tool").first.click())
@@ -70,12 +77,14 @@ def test_every_view_is_accessible(browser: Browser, served: Site, theme: str, la
     page.keyboard.press("Escape")
     page.goto(served.url + "#/documents")
     look("documents", lambda: page.locator("li.document").wait_for())
+    page.goto(served.url + "#/timeline")
+    look("timeline", lambda: page.locator(".timeline li").first.wait_for())
     page.goto(served.url + "#/figures")
     look("figures", lambda: page.locator(".plot").first.wait_for())
     page.goto(served.url + "#/c/nobody-knows")
     look("gone", lambda: page.locator(".empty h2").wait_for())
     assert {name: found for name, found in seen.items() if found} == {}
-    assert len(seen) == 20
+    assert len(seen) == 23
     visitor.close()
 
 

@@ -100,7 +100,7 @@ def test_topics_show_how_they_fade_and_can_be_changed(visitor: Visitor) -> None:
     expect(cards).to_have_count(2)
     expect(panel.get_by_role("img", name=re.compile("nei prossimi"))).to_be_visible()
     expect(cards.first.get_by_role("img", name=re.compile("Curva di"))).to_be_visible()
-    expect(cards.first).to_contain_text(re.compile(r"vale \d+\s?%.*dimezza in .* g.*us[oi].*messagg"))
+    expect(cards.first).to_contain_text(re.compile(r"parlato \d+ volt.*vale \d+\s?%.*dimezza in .* g.*messagg"))
     assert page.evaluate("(panel => panel.scrollWidth <= panel.clientWidth)(document.querySelector('.panel'))")
     train = cards.filter(has=page.get_by_role("heading", name="treno"))
     train.get_by_role("slider", name="Importanza").fill("0.4")

@@ -338,3 +338,20 @@ def test_what_is_forgotten_is_not_said_again(client: TestClient) -> None:
     assert again["session_id"] != session
     client.delete("/users/anna")
     a_problem(client.get(f"/chat/{again['metadata']['turn_id']}/stream?user_id=anna"), 404)
+
+
+def test_nothing_of_a_temporary_chat_is_kept(client: TestClient) -> None:
+    """It answers with the turns that come along and the user's documents; no session, fact or word of it stays."""
+    client.post("/documents", json={"title": "Quokkas", "text": "The quokka eats leaves. It lives on an island."})
+    asked = {"query": "What does the quokka eat?", "temporary": True}
+    first = client.post("/chat", json=asked).json()
+    assert "leaves" in first["message"]
+    assert (first["session_id"], first["metadata"]["turn_number"], first["metadata"]["temporary"]) == ("", None, True)
+    said = [{"query": "My name is Zenobia.", "response": "Noted."}]
+    second = client.post("/chat", json={"query": "What is my name?", "temporary": True, "history": said}).json()
+    assert "Zenobia" in second["message"]
+    assert client.get("/sessions").json()["items"] == []
+    assert client.get("/facts?all=1").json()["items"] == []
+    assert client.get("/search?q=Zenobia").json()["items"] == []
+    refused = client.post("/chat", json={"query": "What is my name?", "history": said})
+    assert a_problem(refused, 422)["field"] == "history"

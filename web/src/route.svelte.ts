@@ -1,6 +1,7 @@
-// Where the page stands, as the address says: #/c/SESSION, #/c/SESSION/TURN, #/documents, #/figures; empty is a new chat.
+// Where the page stands, as the address says: #/c/SESSION, #/c/SESSION/TURN, #/documents, #/figures, #/timeline; empty is a new chat.
 
-export type View = "chat" | "documents" | "figures";
+const VIEWS = ["documents", "figures", "timeline"] as const;
+export type View = "chat" | (typeof VIEWS)[number];
 
 class Route {
   view = $state<View>("chat");
@@ -30,7 +31,7 @@ class Route {
 
   #read(): void {
     const [first, second, third] = location.hash.replace(/^#\/?/, "").split("/");
-    this.view = first === "documents" || first === "figures" ? first : "chat";
+    this.view = VIEWS.find((view) => view === first) ?? "chat";
     this.session = first === "c" && second ? decodeURIComponent(second) : null;
     this.visits += 1;
     this.turn = first === "c" && third && Number(third) > 0 ? Number(third) : null;

@@ -37,6 +37,7 @@ class Talk {
   gone = $state(false);
   failed = $state("");
   jump = $state<number | null>(null);
+  temporary = $state(false); // nothing of this conversation is kept, here or on the server
   news = $state(0); // goes up when something may have been learned
   live = $derived(this.turns.find((turn) => turn.state === "asking" || turn.state === "waiting"));
   last = $derived(this.turns.at(-1));
@@ -61,14 +62,15 @@ class Talk {
   /** Show a session from its end, or around a turn. */
   async open(session: string | null, turn: number | null, again = false): Promise<void> {
     if (session === this.session && !again) {
-      if (turn === null) return;
-      if (this.turns.some((each) => each.number === turn)) {
+      if (turn === null && !(this.temporary && this.turns.length)) return;
+      if (turn !== null && this.turns.some((each) => each.number === turn)) {
         this.#show(turn);
         return;
       }
     }
     this.#leave();
     this.session = session;
+    this.temporary = false;
     if (!again) composer.open(session);
     this.gone = false;
     this.failed = "";
@@ -174,7 +176,8 @@ class Talk {
   /** Ask the same again: an unanswered turn is answered, an answered one gets a new version. */
   async again(turn: Shown): Promise<void> {
     if (turn.state === "kept") {
-      await this.ask(turn.query, { understoodAs: turn.understoodAs || turn.standalone, againOf: turn.id });
+      const againOf = this.temporary ? "" : turn.id;
+      await this.ask(turn.query, { understoodAs: turn.understoodAs || turn.standalone, againOf });
     } else if (!this.live) await this.#send(turn);
   }
 
@@ -219,6 +222,12 @@ class Talk {
   async #send(shown: Shown): Promise<void> {
     shown.begin();
     const { id, query, understoodAs, againOf } = shown;
+    if (this.temporary) {
+      const history = this.turns.filter((turn) => turn.state === "kept").slice(-50).map((turn) => ({ query: turn.query, response: turn.response }));
+      const body = { query, turn_id: id, understood_as: understoodAs, model: me.model || undefined, stream: true, temporary: true, history };
+      await this.#follow(shown, () => send("POST", "/chat", { body, signal: this.#following.signal }));
+      return;
+    }
     const documents = this.session ? [] : limit.take();
     outbox.put({ id, session: this.session, query, understoodAs, againOf, documents, model: me.model });
     await this.#follow(shown, () => post(id, this.#following.signal));
@@ -322,7 +331,7 @@ class Talk {
           shown.fail(reason(error));
           if (error.status === 404) shown.state = lost;
         } else if (!seen || attempt >= ATTEMPTS) {
-          if (outbox.find(shown.id) || !seen) shown.state = "waiting";
+          if (!this.temporary && (outbox.find(shown.id) || !seen)) shown.state = "waiting";
           else shown.fail(reason(error));
         } else await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** attempt));
       }
@@ -349,6 +358,7 @@ class Talk {
       this.#placed(data.session_id, shown);
       shown.finish(data);
       passage.remember(shown.sources);
+      if (this.temporary) return;
       tell({ kind: "session", session: data.session_id });
       // Titles, topics and facts are made beside the chat, a moment later.
       for (const pause of [0, 700, 2500]) setTimeout(() => this.#learned(), pause);
@@ -361,6 +371,7 @@ class Talk {
   }
 
   #placed(session: string, shown: Shown): void {
+    if (this.temporary) return;
     if (this.session === session) {
       tell({ kind: "session", session });
       return;

@@ -26,6 +26,15 @@ class ChunkIn(BaseModel):
     text: Annotated[str, Field(min_length=1)]
 
 
+class SaidIn(BaseModel):
+    """An earlier turn of a temporary chat."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Annotated[str, Field(min_length=1)]
+    response: str
+
+
 class ChatIn(BaseModel):
     """A question to the chat."""
 
@@ -47,6 +56,8 @@ class ChatIn(BaseModel):
     project: Annotated[Project | None, Field(description="The project of a new session; its answers stay in it")] = None
     model: Annotated[Id | None, Field(description="One of `GET /v1/models`; the first by default")] = None
     again_of: Annotated[Id | None, Field(description="The turn that this question asks again or replaces")] = None
+    temporary: Annotated[bool, Field(description="Keep nothing of this question and its answer; no session")] = False
+    history: Annotated[list[SaidIn], Field(max_length=50, description="The earlier turns of a temporary chat")] = []
 
 
 class SessionIn(BaseModel):

@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from copy import copy
@@ -21,7 +21,7 @@ from fastapi import Depends, Header, HTTPException, Query, Request
 
 from ricordo.chat.answerers import Answerer, Model
 from ricordo.chat.pipeline import Chat
-from ricordo.chat.response import ChatRequest, Done, Event
+from ricordo.chat.response import ChatRequest, Done, Event, Started
 from ricordo.documents.library import Library
 from ricordo.engine import LLM, TokenCounter
 from ricordo.engine.core import choose_llms
@@ -40,6 +40,7 @@ from ricordo.server.problems import ObjectNotFound, error_body
 from ricordo.server.streams import AnswerRegistry, AnswerStream
 from ricordo.session import Session
 from ricordo.settings import Settings
+from ricordo.stores.memory import MemoryStore
 from ricordo.stores.protocols import Store
 from ricordo.worker import END, JobQueue, now
 
@@ -350,14 +351,25 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 Project = Annotated[str | None, Query(min_length=1, max_length=PROJECT_LENGTH, description="Only this project")]
 
 
-def begin(user: RequestUser, chat_request: ChatRequest, digest: str, model: str | None = None) -> AnswerStream:
-    """Start the answer to a question, or join the running one; `model` names what answers."""
+Said = Sequence[tuple[str, str]]
+
+
+def begin(
+    user: RequestUser, chat_request: ChatRequest, digest: str, model: str | None = None, temporary: Said | None = None
+) -> AnswerStream:
+    """Start the answer to a question, or join the running one; `model` names what answers.
+
+    `temporary` are the earlier turns of a chat of which nothing is kept.
+    """
     chat = user.chat
     if model is not None:
         chat = copy(chat)
         chat.answerer = user.service.answerer(user.caller.tenant_id, model)
 
     def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
+        if temporary is not None:
+            yield from _respond_temporarily(chat, user, replace(chat_request, stop=stop), temporary)
+            return
         for event in chat.respond(replace(chat_request, stop=stop)):
             if isinstance(event, Done):
                 user.count_answer(event)
@@ -365,6 +377,27 @@ def begin(user: RequestUser, chat_request: ChatRequest, digest: str, model: str 
             yield event
 
     return user.service.answers.begin(user.owner, chat_request.turn_id or "", work, digest)
+
+
+def _respond_temporarily(
+    chat: Chat, user: RequestUser, asked: ChatRequest, history: Said
+) -> Generator[Event, None, None]:
+    """Answer on a store in memory that ends with the answer; only the documents are those of the user."""
+    memory, library = user.memory, user.service.library(user.caller.tenant_id)
+    parts: dict[str, Any] = {"clock": memory.clock, "counter": memory.counter, "embedder": memory.embedder}
+    with Memory(MemoryStore(), memory.settings, llm=memory.llm, **parts) as scratch:
+        session = scratch.session(user_id=asked.user_id, agent_id=asked.agent_id)
+        for query, response in history:
+            session.add_turn(query, response)
+        session.create()
+        here = Chat(scratch, answerer=chat.answerer, passages=library)
+        for event in here.respond(replace(asked, session_id=session.id)):
+            if isinstance(event, Started):
+                event = replace(event, session_id="")
+            elif isinstance(event, Done):
+                known = {**event.response.metadata, "turn_number": None, "temporary": True}
+                event = _without_causes(Done(replace(event.response, session_id="", metadata=known)))
+            yield event
 
 
 def _without_causes(done: Done) -> Done:

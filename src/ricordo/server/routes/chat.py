@@ -55,12 +55,14 @@ async def ask(
     """Answer a question from the documents and from memory.
 
     With `stream`, or if the client accepts server-sent events, the answer is streamed. An unknown session id starts a
-    new session; the response names it.
+    new session; the response names it. A `temporary` question has no session and nothing of it is kept: the request
+    brings the earlier turns along in `history`.
     """
     user = user.override(body.user_id)
     chat_request = await run_in_threadpool(_chat_request, body, user, idempotency_key)
     digest = sha256(json.dumps(body.model_dump(exclude={"stream", "turn_id"}), default=str).encode()).hexdigest()
-    answer = begin(user, chat_request, digest, body.model)
+    earlier = [(each.query, each.response) for each in body.history] if body.temporary else None
+    answer = begin(user, chat_request, digest, body.model, earlier)
     if body.stream or SSE_MEDIA_TYPE in accept:
         return sse_response(answer)
     last = await answer.last()
@@ -123,6 +125,11 @@ def _chat_request(body: ChatIn, user: RequestUser, key: str) -> ChatRequest:
     check_id("agent_id", body.agent_id)
     if body.role is not None:
         check_id("role", body.role)
+    if body.history and not body.temporary:
+        raise ValidationError("history", "is for a temporary chat; a session has its own")
+    for each in body.history:
+        check_text("history", each.query, limits)
+        check_text("history", each.response, limits, may_be_blank=True)
     turn_id = body.turn_id and check_id("turn_id", body.turn_id)
     if not turn_id:
         turn_id = turn_id_for(user.owner, key) if key else new_id(memory.clock.now())
