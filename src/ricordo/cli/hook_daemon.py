@@ -44,6 +44,7 @@ LINE_CHARACTERS = 400
 QUERY_CHARACTERS = 2_000
 FENCE_TOKENS = 60
 MOST_PROMPTS = 100  # that wait for their answer
+WARMING_QUESTION = "What did we decide about the database yesterday?"  # loads the rules for words and dates too
 NO_EVENT = (ValueError, TypeError, AttributeError)  # what a body that is no event raises
 KEEPING = ("Stop", "SessionEnd", "PreCompact")
 
@@ -211,9 +212,9 @@ class Events:
 
         user = personal_user()
         profile.key_facts(self._memory.facts(user), self._memory.clock.now())
-        self._memory.counter.count("warm")
-        self._memory.search("warm", user_id=user, limit=1)
+        self._memory.search(WARMING_QUESTION, user_id=user, limit=1)
         self._is_warm = True
+        self._composed([("Known", [f"[2026-01-01] user, <b>{WARMING_QUESTION}</b> è x=[secret]"])], PROMPT_TOKENS)
 
     def handle(self, message: bytes, place: str, *, late: bool = False) -> bytes:
         """The reply to one event, as the host reads it; a late event is only kept."""
