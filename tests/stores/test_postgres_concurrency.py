@@ -7,15 +7,19 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import psycopg
 import pytest
 
-from ricordo.errors import ConflictError, NotFoundError
+from ricordo.errors import ConflictError, NotFoundError, StoreError, StoreUnavailable
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
+from ricordo.stores.group_commit import Ticket
 from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.postgres.append_group import NewTurn, last_said
 
 pytest_plugins = ["ricordo.testing.postgres"]
 
@@ -54,7 +58,9 @@ import sys
 from datetime import UTC, datetime
 from uuid import uuid4
 from ricordo.records.turns import Message, Owner, Turn
+from ricordo.stores.group_commit import Ticket
 from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.postgres.append_group import NewTurn, last_said
 
 url, who, turns = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store, owner = PostgresStore(url, pool_size=1), Owner("acme", "anna")
@@ -259,3 +265,141 @@ def test_a_session_that_comes_and_goes_keeps_its_count(postgres_store: PostgresS
     info = postgres_store.sessions.get(ANNA, "chat")
     assert (info.turn_count if info else 0) == len(postgres_store.turns.page(ANNA, "chat"))
     assert postgres_store.turns.append(a_turn()).turn_number == (info.last_turn if info else 0) + 1
+
+
+BRUNO = Owner("other", "bruno")
+
+
+def in_one_group(store: PostgresStore, *turns: Turn) -> list[Turn | None]:
+    """What becomes of turns whose writers come together; None: not in this group."""
+    tickets = [Ticket(NewTurn(turn, last_said(turn), None)) for turn in turns]
+    store.turns._group._serve(tickets)
+    return [ticket.result for ticket in tickets]
+
+
+def known(store: PostgresStore, *places: tuple[Owner, str]) -> None:
+    """Sessions with one turn each, whose last numbers the store knows."""
+    for owner, session_id in places:
+        store.turns.append(replace(a_turn(session_id=session_id), owner=owner))
+        store.turns.append(replace(a_turn(session_id=session_id), owner=owner))
+
+
+def numbers(store: PostgresStore, owner: Owner, session_id: str) -> list[int]:
+    """The numbers of the stored turns of a session."""
+    return [turn.turn_number for turn in store.turns.page(owner, session_id)]
+
+
+def test_a_group_keeps_owners_and_sessions_apart(postgres_store: PostgresStore) -> None:
+    """Turns of two owners and three sessions in one transaction are numbered and stored where they belong."""
+    places = [(ANNA, "chat"), (ANNA, "lesson"), (BRUNO, "chat")]
+    known(postgres_store, *places)
+    turns = [replace(a_turn(f"{n}", session_id=name), owner=owner) for n in range(3) for owner, name in places]
+    written = in_one_group(postgres_store, *turns)
+    assert [turn.turn_number for turn in written if turn] == [3, 3, 3, 4, 4, 4, 5, 5, 5]
+    for turn in written:
+        assert turn is not None
+        assert postgres_store.turns.get(turn.owner, turn.id) == turn
+    assert [numbers(postgres_store, *place) for place in places] == [[1, 2, 3, 4, 5]] * 3
+
+
+def test_a_write_that_cannot_go_with_the_others_does_not_fail_them(postgres_store: PostgresStore) -> None:
+    """A repeated id or a text that the database refuses rolls the group back; alone, each gets what it deserves."""
+    known(postgres_store, (ANNA, "chat"), (BRUNO, "chat"))
+    stored = postgres_store.turns.append(a_turn())
+    good = replace(a_turn("good"), owner=BRUNO)
+    assert in_one_group(postgres_store, stored, good) == [None, None]
+    bad = a_turn("NUL \0 inside")
+    assert in_one_group(postgres_store, bad, good) == [None, None]
+    assert numbers(postgres_store, BRUNO, "chat") == [1, 2]
+    assert postgres_store.turns.append(good).turn_number == 3
+    assert postgres_store.turns.append(stored) == stored
+    with pytest.raises(StoreError):
+        postgres_store.turns.append(bad)
+    assert numbers(postgres_store, ANNA, "chat") == [1, 2, 3]
+
+
+def test_a_new_session_leaves_the_others_in_the_group(postgres_store: PostgresStore) -> None:
+    """A turn of a session that does not exist yet is written alone; those of known sessions are committed."""
+    known(postgres_store, (ANNA, "chat"))
+    new, old = a_turn(session_id="new"), a_turn()
+    assert [turn and turn.turn_number for turn in in_one_group(postgres_store, new, old)] == [None, 3]
+    assert postgres_store.turns.append(new).turn_number == 1
+
+
+def test_another_process_may_have_written_meanwhile(postgres_store: PostgresStore, postgres_url: str) -> None:
+    """A last number that is no longer the last is found out, and the group counts on from the right one."""
+    known(postgres_store, (ANNA, "chat"), (ANNA, "lesson"))
+    other = PostgresStore(postgres_url)
+    other.turns.append(a_turn())
+    other.close()
+    written = in_one_group(postgres_store, a_turn(), a_turn(session_id="lesson"))
+    assert [turn and turn.turn_number for turn in written] == [4, 3]
+    assert numbers(postgres_store, ANNA, "chat") == [1, 2, 3, 4]
+
+
+def test_a_session_that_is_held_does_not_hold_the_group(postgres_store: PostgresStore, postgres_url: str) -> None:
+    """While an import holds one session, the writers of others go on alone after a moment."""
+    known(postgres_store, (ANNA, "chat"), (ANNA, "lesson"))
+    with psycopg.connect(postgres_url) as importer:
+        importer.execute("SELECT * FROM ricordo.sessions WHERE session_id = 'chat' FOR UPDATE")
+        assert in_one_group(postgres_store, a_turn(), a_turn(session_id="lesson")) == [None, None]
+        assert postgres_store.turns.append(a_turn(session_id="lesson")).turn_number == 3
+    assert postgres_store.turns.append(a_turn()).turn_number == 3
+
+
+def test_connections_lost_under_groups_lose_and_double_nothing(
+    postgres_store: PostgresStore, postgres_url: str
+) -> None:
+    """Writers whose connections are cut again and again: all that was acknowledged is stored, once, without a gap."""
+    known(postgres_store, (ANNA, "chat"), (BRUNO, "chat"))
+    done = threading.Event()
+
+    def cut() -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            while not done.wait(0.02):
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ricordo'"
+                )
+
+    acknowledged: list[Turn] = []
+
+    def write(number: int) -> None:
+        owner = (ANNA, BRUNO)[number % 2]
+        for n in range(10):
+            with suppress(StoreUnavailable):
+                acknowledged.append(postgres_store.turns.append(replace(a_turn(f"{number}/{n}"), owner=owner)))
+
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    together(write, 8)
+    done.set()
+    cutter.join()
+    for owner in (ANNA, BRUNO):
+        stored = postgres_store.turns.page(owner, "chat")
+        assert [turn.turn_number for turn in stored] == list(range(1, len(stored) + 1))
+        mine = [turn for turn in acknowledged if turn.owner == owner]
+        assert {turn.id: turn.turn_number for turn in mine}.items() <= {t.id: t.turn_number for t in stored}.items()
+        assert len({turn.query for turn in stored}) == len(stored) - 1  # the first two say hello
+
+
+def test_a_cleanup_passes_by_users_with_nothing_past_its_time(postgres_store: PostgresStore) -> None:
+    """An owner is due once it may have something old; after a look at it, when its oldest turn has become old."""
+    day = timedelta(days=1)
+
+    def due(*, turns: datetime | None = None, idle: datetime | None = None) -> list[Owner]:
+        return list(postgres_store.sessions.due("acme", turns_before=turns, idle_before=idle))
+
+    known(postgres_store, (ANNA, "chat"))
+    assert due(turns=NOW, idle=NOW) == []
+    assert due(turns=NOW + day) == due(idle=NOW + day) == [ANNA]
+    postgres_store.turns.append(replace(a_turn(), created_at=NOW - 3 * day))  # a turn of an older talk
+    assert due(turns=NOW - day) == [ANNA]
+    gone = postgres_store.sessions.expire(ANNA, turns_before=NOW - day, idle_before=NOW - day, batch=10)
+    assert (gone.turns, gone.more) == (1, False)
+    assert due(turns=NOW, idle=NOW) == []
+    postgres_store.turns.append(replace(a_turn(), created_at=NOW - 2 * day))
+    assert due(turns=NOW - day) == [ANNA]
+    old = replace(a_turn(session_id="old"), created_at=NOW - 5 * day)
+    said = replace(old.question, created_at=NOW - 5 * day) if old.question else None
+    postgres_store.turns.append(replace(old, question=said))
+    assert due(idle=NOW - 4 * day) == [ANNA]

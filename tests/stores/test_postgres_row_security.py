@@ -15,7 +15,7 @@ from ricordo.errors import StoreError
 from ricordo.records.derived import Topic, TopicChange
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn, TurnVectors, message_id
-from ricordo.stores.postgres import PostgresStore, documents_keys_jobs, turn_statements
+from ricordo.stores.postgres import PostgresStore, documents_keys_jobs, owner_statements
 from ricordo.stores.postgres.schema import TABLES
 from ricordo.stores.postgres.transaction import ConnectedRole, RowSecurity, quoted, row_security_for
 from ricordo.testing import strategies
@@ -45,7 +45,7 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         receipt = StoredReceipt("chat", 0, '{"passage": "d1"}', {"d1": "the system prompt"})
         turn = postgres_store.turns.append(a_turn(owner), receipt=receipt)
         topic = Topic("topic", "Secrets", b"", NOW, NOW)
-        postgres_store.topics.put(owner, "chat", TopicChange(0, put=(topic,)))
+        postgres_store.topics.put(owner, "chat", TopicChange(0, put=(topic,), assigned={1: "topic"}))
         postgres_store.topics.archive(
             owner, "chat", a_block([turn], topic_id="topic", block_id="block", created_at=NOW)
         )
@@ -58,7 +58,7 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         assert postgres_store.jobs.enqueue(owner, "facts", "chat", NOW)
         postgres_store._transactions.read(owner, documents_keys_jobs.LEASE, name="x", holder="y", now=0, until=0)
         postgres_store._transactions.run(
-            owner, lambda tx, key=owner.key: tx.send(turn_statements.NOTE_ERASURE, {"owner": key, "now": 0})
+            owner, lambda tx, key=owner.key: tx.send(owner_statements.NOTE_ERASURE, {"owner": key, "now": 0})
         )
         postgres_store.items.write(owner, "notes", NOW, lambda items: items.put(StoredItem("", "k", b"secret")))
     return postgres_store

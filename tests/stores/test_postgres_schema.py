@@ -17,6 +17,7 @@ from ricordo.stores.postgres import (
     PostgresStore,
     derived_statements,
     documents_keys_jobs,
+    owner_statements,
     schema,
     schema_sql,
     turn_statements,
@@ -28,8 +29,10 @@ from ricordo.testing.postgres import PostgresForTests
 pytest_plugins = ["ricordo.testing.postgres"]
 
 OWNER = Owner("acme", "anna").key
-LISTINGS = {"OWNERS_OF_TENANT", "ALL_OWNERS", "ALL_ERASURES"}  # of owners: there is none to name
-WITHOUT_OWNER = LISTINGS | set(documents_keys_jobs.WITHOUT_OWNER)
+LISTINGS = {"OWNERS_OF_TENANT", "DUE_OWNERS", "ALL_OWNERS", "ALL_ERASURES"}  # of owners: there is none to name
+STATISTICS = {"STATISTICS", "COUNT_OF_TENANT"}
+FUNCTIONS = {"TURNS_PAGE": "turns_page", "APPEND_TURNS": "append_turns"}
+WITHOUT_OWNER = LISTINGS | STATISTICS | set(FUNCTIONS) | set(documents_keys_jobs.WITHOUT_OWNER)
 
 CATALOGUE = """
     SELECT 'column', table_name || '.' || column_name,
@@ -103,6 +106,7 @@ def test_every_table_is_walled_by_force(postgres_url: str) -> None:
         + [("jobs", "SELECT")] * 2
         + [("jobs", "UPDATE")]
         + [("erasures", "SELECT")]
+        + [(table, "SELECT") for table in ("sessions", "facts", "summaries", "flags", "documents")]
     )
 
 
@@ -124,7 +128,7 @@ def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None
 
 STATEMENTS = {
     name: text
-    for module in (turn_statements, derived_statements, documents_keys_jobs)
+    for module in (turn_statements, owner_statements, derived_statements, documents_keys_jobs)
     for name, text in vars(module).items()
     if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
 }
@@ -145,13 +149,40 @@ def test_every_statement_names_the_owner(name: str) -> None:
 def test_the_statements_without_an_owner_read_names_alone() -> None:
     """What names no owner touches names, erasures, keys without their secrets, or jobs; and changes jobs alone."""
     for name in LISTINGS:
-        (table,) = re.findall(r"ricordo\.\w+", STATEMENTS[name])
+        (table,) = set(re.findall(r"ricordo\.\w+", STATEMENTS[name]))
         assert table == ("ricordo.erasures" if name == "ALL_ERASURES" else "ricordo.owners")
     for name in documents_keys_jobs.WITHOUT_OWNER:
         assert set(re.findall(r"ricordo\.\w+", STATEMENTS[name])) <= {"ricordo.api_keys", "ricordo.jobs"}
     for name in WITHOUT_OWNER - {"TAKE_JOBS"}:
         assert STATEMENTS[name].strip().startswith("SELECT")
     assert set(re.findall(r"ricordo\.\w+", STATEMENTS["TAKE_JOBS"])) == {"ricordo.jobs"}
+
+
+def test_statistics_give_counts_of_the_owners_of_one_tenant() -> None:
+    """What may see rows of all owners counts them by the owners of a tenant, and returns no column of theirs."""
+    for name in STATISTICS:
+        columns, _, tables = " ".join(STATEMENTS[name].split()).partition(" FROM ")
+        assert (
+            re.sub(r"\b(SELECT|DISTINCT|coalesce|sum|count|bigint|o\.owner|s\.\w+_count)\b|[():*,0 ]", "", columns)
+            == ""
+        )
+        assert tables.startswith("ricordo.owners AS o JOIN ")
+        assert tables.endswith("WHERE o.tenant_id = %(tenant_id)s")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_name_the_owner_for_themselves_and_for_every_table(name: str, postgres_url: str) -> None:
+    """A function runs with its caller's rights, names its owner until the commit, and says whose rows it means."""
+    assert "%(owner)s" in STATEMENTS[name]
+    ((source, definer),) = rows(
+        postgres_url, "SELECT prosrc, prosecdef FROM pg_proc WHERE proname = %s", FUNCTIONS[name]
+    )
+    text = " ".join(source.split())
+    assert not definer
+    assert text.count("PERFORM set_config('ricordo.owner', mine::text, true)") == 1
+    written = re.findall(r"INSERT INTO ricordo\.\w+ \( ?owner, [^)]*\) SELECT mine", text)
+    mentioned = re.findall(rf"ricordo\.(?:{'|'.join(TABLES)})\b", text)
+    assert len(written) + len(re.findall(r"\bowner = mine\b", text)) >= len(mentioned) > 0
 
 
 def test_all_migrations_on_an_old_database_equal_a_fresh_one(postgres_server: PostgresForTests) -> None:

@@ -260,14 +260,16 @@ FILLED = """
     INSERT INTO ricordo.traces
         SELECT %(owner)s, 's' || s, n, 'e', '0123456789abcdef', 'x'
         FROM generate_series(1, 20) AS s, generate_series(1, 500) AS n;
-    ANALYZE ricordo.sessions, ricordo.turns, ricordo.topics, ricordo.blocks, ricordo.traces;
+    INSERT INTO ricordo.topic_turns SELECT owner, session_id, topic_id, turn_number FROM ricordo.turns;
+    ANALYZE ricordo.topic_turns, ricordo.sessions, ricordo.turns, ricordo.topics, ricordo.blocks, ricordo.traces;
 """
 
 BY_KEY = {
-    "TURNS_OF_TOPIC": ("turns_by_topic", "(topic_id = "),
-    "TOPICS_WITH_TURNS": ("turns_by_topic", "(topic_id = "),
-    "UNASSIGN_TURNS": ("turns_by_topic", "(topic_id = "),
-    "TURNS_BY_TOPIC": ("turns_by_topic", "(topic_id = "),
+    "TURNS_OF_TOPIC": ("topic_turns_pkey", "(topic_id = "),
+    "TOPICS_WITH_TURNS": ("topic_turns_pkey", "(topic_id = "),
+    "UNASSIGN_TURNS": ("topic_turns_pkey", "(topic_id = "),
+    "LEAVE_TOPICS": ("topic_turns_pkey", "(topic_id = "),
+    "TURNS_BY_TOPIC": ("topic_turns_pkey", "(topic_id = "),
     "ASSIGN_TURNS": ("turns_pkey", "(turn_number = "),
     "ARCHIVE_TURNS": ("turns_pkey", "(turn_number = "),
     "DETACH_FROM_BLOCK": ("turns_pkey", "(turn_number = "),

@@ -1,4 +1,4 @@
-"""Group commit without a writer thread: the first caller commits for all callers that wait.
+"""Group commit without a writer thread: the first caller commits for all callers that wait, in both SQL stores.
 
 In: operations from many threads. Out: each one's result or error, after the commit that holds it. A caller
 that finds no leader leads at once, so a single caller pays no thread switch; the others wait on a lock of their own
@@ -19,7 +19,7 @@ class Ticket:
 
     __slots__ = ("alone", "error", "leads", "operation", "result", "wake")
 
-    def __init__(self, operation: Callable[..., Any], *, alone: bool = False) -> None:
+    def __init__(self, operation: Any, *, alone: bool = False) -> None:
         self.operation = operation
         self.alone = alone
         self.result: Any = None
@@ -44,6 +44,12 @@ class GroupCommit:
     def run(self, operation: Callable[..., T], *, alone: bool = False) -> T:
         """Have the operation served; returns or raises when its commit is done."""
         ticket = Ticket(operation, alone=alone)
+        self.serve(ticket)
+        result: T = ticket.result
+        return result
+
+    def serve(self, ticket: Ticket) -> None:
+        """Have a ticket served, whatever its operation is to `serve`; raises its error."""
         with self._mutex:
             if self._led:
                 ticket.wake = Lock()
@@ -59,8 +65,6 @@ class GroupCommit:
                 self._lead(self._take())
         if ticket.error is not None:
             raise ticket.error
-        result: T = ticket.result
-        return result
 
     def _lead(self, batch: list[Ticket]) -> None:
         """Serve the batch, then wake the next leader and the callers that were served."""

@@ -196,6 +196,10 @@ class SessionStore(Protocol):
         """
         ...
 
+    def due(self, tenant_id: str, *, turns_before: datetime | None, idle_before: datetime | None) -> Sequence[Owner]:
+        """The owners of a tenant that may have something for `expire` with these times; it may name too many."""
+        ...
+
     def notes(self, owner: Owner, session_id: str) -> Sequence[str]:
         """What is missing or delayed in this session now, in sentences; empty while the database answers."""
         ...

@@ -1,12 +1,12 @@
 """Forgetting: what is past its time, and everything of one person.
 
-Cleanup goes user by user in short batches, so that writers barely wait; a failure with one user is noted and
-tried again next time. Erasing ends with a receipt of what went.
+Cleanup visits the users that may have something past its time, in short batches, so that writers barely wait; a failure
+with one user is noted and tried again next time. Erasing ends with a receipt of what went.
 """
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from ricordo.engine.core import Engine
@@ -30,7 +30,7 @@ def cleanup(engine: Engine, tenant_id: str, retention: Retention, progress: Prog
     sessions = turns = 0
     errors: list[str] = []
     if turns_before or idle_before:
-        owners = _owners(engine, tenant_id, errors)
+        owners = _due(engine, tenant_id, turns_before, idle_before, errors)
         for done, owner in enumerate(owners, start=1):
             try:
                 gone_sessions, gone_turns = _expire(engine, owner, turns_before, idle_before)
@@ -52,9 +52,12 @@ def _ago(now: datetime, age: timedelta | None) -> datetime | None:
         return None
 
 
-def _owners(engine: Engine, tenant_id: str, errors: list[str]) -> list[Owner]:
+def _due(
+    engine: Engine, tenant_id: str, turns_before: datetime | None, idle_before: datetime | None, errors: list[str]
+) -> Sequence[Owner]:
+    """The users that may have something past its time: to look at the others would cost a query each."""
     try:
-        return list(engine.store.owners(tenant_id))
+        return engine.store.sessions.due(tenant_id, turns_before=turns_before, idle_before=idle_before)
     except StoreError as error:
         errors.append(f"the users cannot be listed: {error}")
         _log_failure(error, tenant_id, None)

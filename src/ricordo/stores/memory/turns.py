@@ -262,6 +262,11 @@ class MemorySessions:
             home.drop_items()
             return Expired(gone_sessions, gone_turns, more=False)
 
+    def due(self, tenant_id: str, *, turns_before: datetime | None, idle_before: datetime | None) -> Sequence[Owner]:
+        with self._lock:
+            homes = self._homes.of_tenant(tenant_id)
+            return [home.owner for home in homes if home.sessions and not home.owner.is_reserved]
+
     def notes(self, owner: Owner, session_id: str) -> Sequence[str]:
         return ()
 

@@ -51,19 +51,58 @@ DELETE_TOPICS_BY_ID = """
     WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = ANY(%(topic_ids)s::text[])
 """
 
+# A turn leaves the topic that it had; its number goes to the new one with ADD_TO_TOPICS.
+LEAVE_TOPICS = """
+    DELETE FROM ricordo.topic_turns AS x
+    USING ricordo.turns AS t
+    WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.turn_number = ANY(%(numbers)s::bigint[])
+      AND x.owner = %(owner)s AND x.session_id = %(session_id)s
+      AND x.topic_id = t.topic_id AND x.turn_number = t.turn_number
+"""
+
 ASSIGN_TURNS = """
     UPDATE ricordo.turns AS t SET topic_id = assigned.topic_id
     FROM unnest(%(numbers)s::bigint[], %(topic_ids)s::text[]) AS assigned (turn_number, topic_id)
     WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.turn_number = assigned.turn_number
 """
 
+ADD_TO_TOPICS = """
+    INSERT INTO ricordo.topic_turns (owner, session_id, topic_id, turn_number)
+    SELECT %(owner)s, t.session_id, t.topic_id, t.turn_number FROM ricordo.turns AS t
+    WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.turn_number = ANY(%(numbers)s::bigint[])
+      AND t.topic_id IS NOT NULL
+    ON CONFLICT (owner, session_id, topic_id, turn_number) DO NOTHING
+"""
+
 UNASSIGN_TURNS = """
-    UPDATE ricordo.turns SET topic_id = NULL
+    UPDATE ricordo.turns AS t SET topic_id = NULL
+    FROM ricordo.topic_turns AS x
+    WHERE x.owner = %(owner)s AND x.session_id = %(session_id)s AND x.topic_id = ANY(%(topic_ids)s::text[])
+      AND t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.turn_number = x.turn_number
+      AND t.topic_id = x.topic_id
+"""
+
+EMPTY_TOPICS = """
+    DELETE FROM ricordo.topic_turns
     WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = ANY(%(topic_ids)s::text[])
 """
 
+# Single turns that were deleted.
+DELETE_FROM_TOPICS = """
+    DELETE FROM ricordo.topic_turns AS x
+    USING unnest(%(topic_ids)s::text[], %(numbers)s::bigint[]) AS gone (topic_id, turn_number)
+    WHERE x.owner = %(owner)s AND x.session_id = %(session_id)s
+      AND x.topic_id = gone.topic_id AND x.turn_number = gone.turn_number
+"""
+
+DELETE_TOPIC_TURNS = """
+    DELETE FROM ricordo.topic_turns WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
+"""
+
+ERASE_TOPIC_TURNS = "DELETE FROM ricordo.topic_turns WHERE owner = %(owner)s"
+
 TURNS_OF_TOPIC = """
-    SELECT turn_number FROM ricordo.turns
+    SELECT turn_number FROM ricordo.topic_turns
     WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = %(topic_id)s
     ORDER BY turn_number
 """
@@ -71,7 +110,7 @@ TURNS_OF_TOPIC = """
 TOPICS_WITH_TURNS = """
     SELECT topic_id FROM unnest(%(topic_ids)s::text[]) AS asked (topic_id)
     WHERE EXISTS (
-        SELECT FROM ricordo.turns AS t
+        SELECT FROM ricordo.topic_turns AS t
         WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.topic_id = asked.topic_id)
 """
 

@@ -26,7 +26,7 @@ from ricordo.stores.derived_rows import (
     row_to_job,
     row_to_key,
 )
-from ricordo.stores.postgres import turn_statements
+from ricordo.stores.postgres import owner_statements
 from ricordo.stores.postgres.people import delete_idle_owner
 from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint, named
 from ricordo.stores.postgres.turn_statements import placeholders
@@ -341,7 +341,7 @@ def _put_document(transaction: Transaction, owner: Owner, document: Document, ch
         return False
     write_rules.check_chunk_ids(chunk_id for (chunk_id,) in taken)
     transaction.send(
-        turn_statements.ADD_OWNER, {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id}
+        owner_statements.ADD_OWNER, {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id}
     )
     transaction.send(ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
     transaction.send_many(

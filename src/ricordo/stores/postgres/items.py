@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import ADD_ITEM, PUT_ITEM, REMOVE, REMOVE_UNDER, SWEEP, SqlItems
+from ricordo.stores.postgres.owner_statements import ADD_OWNER
 from ricordo.stores.postgres.people import delete_idle_owner
 from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction
-from ricordo.stores.postgres.turn_statements import ADD_OWNER
 from ricordo.stores.service_protocols import ItemTransaction
 
 T = TypeVar("T")

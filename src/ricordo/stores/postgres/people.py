@@ -21,7 +21,7 @@ from ricordo.stores.derived_rows import (
     summary_to_row,
 )
 from ricordo.stores.postgres import derived_statements as sql
-from ricordo.stores.postgres import turn_statements
+from ricordo.stores.postgres import owner_statements, turn_statements
 from ricordo.stores.postgres.transaction import OwnerTransactions, RetryTransaction, Row, Transaction, as_bigint, named
 
 _FACT_ID = 1 + FACT_COLUMNS.split(", ").index("fact_id")  # after the revision
@@ -109,7 +109,7 @@ def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: Fa
     if not put and not learned & _ids(locked):
         transaction.rollback()
         return True
-    transaction.send(turn_statements.ADD_OWNER, {**mine, "tenant_id": owner.tenant_id, "user_id": owner.user_id})
+    transaction.send(owner_statements.ADD_OWNER, {**mine, "tenant_id": owner.tenant_id, "user_id": owner.user_id})
     moved = transaction.send(sql.NEXT_FACTS_REVISION, mine)
     owner_row = transaction.send(sql.SHARE_OWNER, mine)
     _put(transaction, owner, put)
@@ -178,8 +178,8 @@ def unlearn(transaction: Transaction, owner: Owner, session_id: str) -> int:
 def delete_idle_owner(transaction: Transaction, owner: Owner) -> None:
     """Delete an owner's row if nothing else is stored for the owner."""
     mine = {"owner": owner.key}
-    transaction.send(turn_statements.LOCK_OWNER, mine)
-    transaction.send(turn_statements.DELETE_IDLE_OWNER, mine)
+    transaction.send(owner_statements.LOCK_OWNER, mine)
+    transaction.send(owner_statements.DELETE_IDLE_OWNER, mine)
 
 
 def _last_turn(transaction: Transaction, owner: Owner, session_id: str) -> int | None:

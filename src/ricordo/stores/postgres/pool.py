@@ -7,8 +7,9 @@ unreachable server fails the call at once; no background thread reconnects, the 
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from math import ceil
 from threading import Lock, Semaphore
 from time import monotonic
@@ -23,6 +24,7 @@ from ricordo.errors import SettingsError, StoreError, StoreUnavailable
 from ricordo.stores.postgres.transaction import (
     CONFLICTS,
     Connection,
+    Row,
     ServerTimeout,
     Statements,
     Transaction,
@@ -43,6 +45,7 @@ class Pool:
         self.location, self._settings = read_url(url)
         self._size, self._timeout = size, timeout
         self._prepare_threshold = prepare_threshold
+        self._role: str | None = None
         self._closed = False
         self._start()
 
@@ -59,19 +62,38 @@ class Pool:
         *,
         repeatable: bool = False,
         timeout: float | None = None,
+        resolve: bool = True,
     ) -> T:
         """Run the script in a transaction; again after a conflict or on a connection that turns out to be dead.
 
         A `repeatable` script may run again even if the connection was lost during COMMIT. `timeout` is in seconds, for
-        scripts whose size the caller chose.
+        scripts whose size the caller chose. Without `resolve` a conflict is raised at once.
         """
+        work = partial(run_transaction, settings=settings, script=script)
+        return self._retried(work, repeatable=repeatable, timeout=timeout, resolve=resolve)
+
+    def fetch(self, statement: str, values: Mapping[str, Any], *, resolve: bool = True) -> list[Row]:
+        """The rows of one statement that is a transaction of its own and may be repeated."""
+
+        def work(connection: Connection) -> list[Row]:
+            connection.committing = True
+            return connection.fetch(statement, values)
+
+        return self._retried(work, repeatable=True, timeout=None, resolve=resolve)
+
+    def adopt(self, role: str, connection: Connection) -> None:
+        """Take on a role in this connection and in every later one."""
+        self._role = role
+        connection.execute(f"SET ROLE {role}")
+
+    def _retried(self, work: Callable[[Connection], T], *, repeatable: bool, timeout: float | None, resolve: bool) -> T:
         deadline = monotonic() + (timeout or self._timeout)
         for attempts_left in reversed(range(ATTEMPTS)):
             with self.lease(deadline) as connection:
                 try:
-                    return run_transaction(connection, settings, script)
+                    return work(connection)
                 except CONFLICTS:
-                    if not attempts_left:
+                    if not attempts_left or not resolve:
                         raise
                 except psycopg.OperationalError as error:
                     # An idle connection may be dead although the server is reachable again.
@@ -122,6 +144,8 @@ class Pool:
         settings = {"connect_timeout": max(1, ceil(deadline - monotonic())), **self._settings}
         connection = Connection.connect(**settings, autocommit=True, prepare_threshold=self._prepare_threshold)
         connection.adapters.register_dumper(int, Int8Dumper)  # one type, so that a statement is prepared once
+        if self._role:
+            connection.execute(f"SET ROLE {self._role}")
         return connection
 
     def _return(self, connection: Connection) -> None:
@@ -151,6 +175,12 @@ class Pool:
         return StoreError(f"{self.location} refused: {reason}")
 
 
+def is_pooled(connection: Connection) -> bool:
+    """Whether a pooler stands in between: the process that serves a statement is not the one that was announced."""
+    row = connection.execute("SELECT pg_backend_pid()").fetchone()
+    return row != (connection.info.backend_pid,)
+
+
 class Snapshot:
     """Runs reads inside one long transaction, with new settings for each."""
 
@@ -164,6 +194,7 @@ class Snapshot:
         *,
         repeatable: bool = False,
         timeout: float | None = None,
+        resolve: bool = True,
     ) -> T:
         """The script's result; there is nothing to commit."""
         self._connection.deadline = monotonic() + SNAPSHOT_TIMEOUT

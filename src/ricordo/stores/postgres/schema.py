@@ -21,7 +21,7 @@ from ricordo.stores.turn_rows import misnamed
 TABLES = (
     "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
     "people", "facts", "summaries", "flags",
-    "documents", "chunks", "api_keys", "jobs", "leases", "items", "erasures",
+    "documents", "chunks", "api_keys", "jobs", "leases", "items", "erasures", "topic_turns",
 )  # fmt: skip
 
 # On Citus these stay on the coordinator, which every statement passes anyway. Jobs of all owners are taken with

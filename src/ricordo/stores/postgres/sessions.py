@@ -12,7 +12,7 @@ from ricordo.records.service import Expired
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, SessionMark
 from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import rows_to_marks
-from ricordo.stores.postgres import derived_statements, people, topics
+from ricordo.stores.postgres import derived_statements, owner_statements, people, topics
 from ricordo.stores.postgres import turn_statements as sql
 from ricordo.stores.postgres.transaction import Cursor, OwnerTransactions, Transaction, as_bigint
 from ricordo.stores.postgres.turns import lock_session, session_row, unless_erased
@@ -22,6 +22,7 @@ _CONTENT = (
     sql.DELETE_RECEIPTS,
     sql.DELETE_PASSAGES,
     derived_statements.DELETE_VECTORS,
+    derived_statements.DELETE_TOPIC_TURNS,
     derived_statements.DELETE_TOPICS,
     derived_statements.DELETE_BLOCKS,
     derived_statements.DELETE_SUMMARIES,
@@ -78,9 +79,24 @@ class PostgresSessions:
         aged = micros(turns_before) if turns_before else -ENDLESS
         idle = micros(idle_before) if idle_before else -ENDLESS
         rows = self._transactions.read(owner, sql.ANYTHING_EXPIRED, turns_before=aged, idle_before=idle)
-        if rows == [(False,)]:
-            return Expired()  # most users, most of the time: one round trip
-        return self._transactions.run_long(owner, lambda tx: _expire(tx, owner, aged, idle, max(1, batch)))
+        gone = Expired()
+        if rows != [(False,)]:
+            gone = self._transactions.run_long(owner, lambda tx: _expire(tx, owner, aged, idle, max(1, batch)))
+        if not gone.more:
+            self._transactions.run_long(owner, lambda tx: _note_oldest(tx, owner))
+        return gone
+
+    def due(self, tenant_id: str, *, turns_before: datetime | None, idle_before: datetime | None) -> Sequence[Owner]:
+        values = {
+            "tenant_id": tenant_id,
+            "turns_before": micros(turns_before) if turns_before else -ENDLESS,
+            "idle_before": micros(idle_before) if idle_before else -ENDLESS,
+        }
+        rows = self._transactions.read_with(
+            self._transactions.security.for_tenant(tenant_id), owner_statements.DUE_OWNERS, **values
+        )
+        found = (Owner(tenant_id, user_id) for _, user_id in sorted(rows))
+        return tuple(owner for owner in found if not owner.is_reserved)
 
     def notes(self, owner: Owner, session_id: str) -> Sequence[str]:
         return ()
@@ -131,6 +147,17 @@ def _expire(transaction: Transaction, owner: Owner, turns_before: int, idle_befo
     return Expired(sessions, turns, more=left == (True,))
 
 
+def _note_oldest(transaction: Transaction, owner: Owner) -> None:
+    """Note from when on an owner has something, so that a cleanup passes by until that is past its time."""
+    mine = {"owner": owner.key, "endless": ENDLESS}
+    transaction.send(owner_statements.LOCK_OWNER, mine)
+    transaction.send(owner_statements.LOCK_ALL_SESSIONS, mine)
+    row = transaction.send(owner_statements.OLDEST_TURN, mine).fetchone()
+    raised = {**mine, "oldest_at": row[0] if row else ENDLESS}
+    transaction.send(owner_statements.RAISE_SESSIONS, raised)
+    transaction.send(owner_statements.RAISE_OWNER, raised)
+
+
 def _expire_idle(transaction: Transaction, owner: Owner, idle_before: int, batch: int) -> tuple[int, int]:
     """Number of sessions and turns deleted. Other sessions are not locked, so a large session goes in one piece."""
     idle = {"owner": owner.key, "idle_before": idle_before, "batch": batch}
@@ -171,6 +198,10 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
     emptied_rows = transaction.send(sql.DELETE_EMPTIED_SESSIONS, {"owner": owner.key, "session_ids": sorted(lost)})
     emptied = {session_id for (session_id,) in emptied_rows}
     transaction.send(derived_statements.DELETE_FLAGS, {"owner": owner.key, "session_ids": sorted(emptied)})
+    transaction.send(derived_statements.DELETE_TOPIC_TURNS, {"owner": owner.key, "session_ids": sorted(emptied)})
+    transaction.send_many(
+        sql.COUNT_SESSION, [{"owner": owner.key, "session_id": name} for name in sorted(lost.keys() - emptied)]
+    )
     for session_id, turns in lost.items():
         if session_id not in emptied:
             topics.after_deletion(transaction, owner, session_id, turns)

@@ -6,6 +6,7 @@ security. Each part is a class in a module of its own; here is what concerns all
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,18 +16,17 @@ from uuid import UUID
 from ricordo.records.service import Damage, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
 from ricordo.stores.derived_rows import row_to_fact
-from ricordo.stores.postgres import derived_statements, documents_keys_jobs, schema, turn_statements
+from ricordo.stores.postgres import derived_statements, documents_keys_jobs, owner_statements, schema
 from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.items import PostgresItems
 from ricordo.stores.postgres.people import PostgresPeople
-from ricordo.stores.postgres.pool import Pool, snapshot
+from ricordo.stores.postgres.pool import Pool, is_pooled, snapshot
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
 from ricordo.stores.postgres.transaction import (
     LONG_TIMEOUT,
     Cursor,
     OwnerTransactions,
-    Row,
     Transaction,
     row_security_for,
 )
@@ -49,18 +49,21 @@ _ERASE = {
     "summaries": derived_statements.ERASE_SUMMARIES,
     "flags": derived_statements.ERASE_FLAGS,
     "traces": derived_statements.ERASE_VECTORS,
+    "topic_turns": derived_statements.ERASE_TOPIC_TURNS,
     "topics": derived_statements.ERASE_TOPICS,
     "blocks": derived_statements.ERASE_BLOCKS,
-    "receipts": turn_statements.ERASE_RECEIPTS,
-    "passages": turn_statements.ERASE_PASSAGES,
-    "turns": turn_statements.ERASE_TURNS,
-    "sessions": turn_statements.ERASE_SESSIONS,
-    "owners": turn_statements.ERASE_OWNER,
+    "receipts": owner_statements.ERASE_RECEIPTS,
+    "passages": owner_statements.ERASE_PASSAGES,
+    "turns": owner_statements.ERASE_TURNS,
+    "sessions": owner_statements.ERASE_SESSIONS,
+    "owners": owner_statements.ERASE_OWNER,
 }
 _REPORTED = (
     "sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags",
     "documents", "jobs", "keys", "items",
 )  # fmt: skip
+
+_COUNTED = ("facts", "summaries", "flags", "documents")
 
 
 class PostgresStore:
@@ -92,11 +95,15 @@ class PostgresStore:
             with self._pool.lease(monotonic() + timeout) as connection:
                 connection.deadline = monotonic() + LONG_TIMEOUT
                 security = row_security_for(schema.prepare(connection), required=require_wall)
+                direct = not security.citus and not is_pooled(connection)
+                if direct and security.role:
+                    self._pool.adopt(security.role, connection)
+                    security = replace(security, kept=True)
         except BaseException:
             self._pool.close()
             raise
         self._replication = schema.ReplicationWatch(self._pool)
-        self._use(OwnerTransactions(self._pool, security))
+        self._use(OwnerTransactions(self._pool, security, self._pool.fetch if direct else None))
 
     def _use(self, transactions: OwnerTransactions) -> None:
         """Make the parts."""
@@ -124,9 +131,16 @@ class PostgresStore:
         return self._transactions.run_long(owner, lambda tx: _erase(tx, owner))
 
     def stats(self, tenant_id: str) -> StoreStats:
-        rows = [row for page in self._pages(tenant_id) for row in self._counts(page)]
-        users = sum(row[0] > 0 for row in rows)
-        sessions, turns, open_turns, receipts, *known = (sum(row[column] for row in rows) for column in range(8))
+        settings = self._transactions.security.for_statistics(tenant_id)
+        mine = {"tenant_id": tenant_id}
+
+        def read(transaction: Transaction) -> list[Cursor]:
+            counts = [owner_statements.COUNT_OF_TENANT.format(table=table) for table in _COUNTED]
+            return [transaction.send(statement, mine) for statement in (owner_statements.STATISTICS, *counts)]
+
+        first, *others = self._pool.run(settings, read, repeatable=True, timeout=LONG_TIMEOUT)
+        (users, sessions, turns, open_turns, receipts), *_ = first.fetchall()
+        known = [count for cursor in others for (count,) in cursor]
         statement = schema.CITUS_SIZE if self._transactions.security.citus else schema.SIZE
         size = self._pool.run((), lambda tx: tx.send(statement, {}), repeatable=True).fetchone()
         return StoreStats(users, sessions, turns, open_turns, receipts, size[0] if size else None, *known)
@@ -144,8 +158,8 @@ class PostgresStore:
             then = object.__new__(PostgresStore)  # this store as it is now, for reading
             then._pool = self._pool
             then._use(OwnerTransactions(moment, security))
-            names = moment.run(security.for_backup(), lambda tx: tx.send(turn_statements.ALL_OWNERS, {}))
-            erased = moment.run(security.for_backup(), lambda tx: tx.send(turn_statements.ALL_ERASURES, {}))
+            names = moment.run(security.for_backup(), lambda tx: tx.send(owner_statements.ALL_OWNERS, {}))
+            erased = moment.run(security.for_backup(), lambda tx: tx.send(owner_statements.ALL_ERASURES, {}))
             erasures = {key: to_moment(at) for key, at in erased.fetchall()}
             owners = [Owner(*row) for row in names.fetchall()]
             copy_to_sqlite(then, owners, path, progress, then.keys.every(), erasures)
@@ -164,32 +178,20 @@ class PostgresStore:
         settings, last = self._transactions.security.for_tenant(tenant_id), _BEFORE_ALL
         while True:
             place = {"tenant_id": tenant_id, "after": last, "limit": OWNERS_PER_PAGE}
-            send = partial(Transaction.send, statement=turn_statements.OWNERS_OF_TENANT, values=place)
+            send = partial(Transaction.send, statement=owner_statements.OWNERS_OF_TENANT, values=place)
             rows = self._pool.run(settings, send, repeatable=True).fetchall()
             if not rows:
                 return
             yield [Owner(tenant_id, user_id) for _, user_id in rows]
             last = rows[-1][0]
 
-    def _counts(self, page: list[Owner]) -> list[Row]:
-        """What each of these owners has, from sessions to documents; all read in one round trip."""
-
-        def read(transaction: Transaction) -> list[Cursor]:
-            cursors = []
-            for owner in page:
-                transaction.configure(self._transactions.security.for_owner(owner.key))
-                cursors.append(transaction.send(turn_statements.COUNTS, {"owner": owner.key}))
-            return cursors
-
-        return [row for cursor in self._pool.run((), read, repeatable=True, timeout=LONG_TIMEOUT) for row in cursor]
-
 
 def _erase(transaction: Transaction, owner: Owner) -> dict[str, int]:
     """Delete everything of an owner; how many of each kind."""
     mine = {"owner": owner.key}
-    transaction.send(turn_statements.LOCK_ERASURES, {"lock": erasure_lock(owner)})
-    transaction.send(turn_statements.NOTE_ERASURE, {**mine, "now": micros(datetime.now(UTC))})
-    transaction.send(turn_statements.LOCK_OWNER, mine)
-    transaction.send(turn_statements.LOCK_ALL_SESSIONS, mine)
+    transaction.send(owner_statements.LOCK_ERASURES, {"lock": erasure_lock(owner)})
+    transaction.send(owner_statements.NOTE_ERASURE, {**mine, "now": micros(datetime.now(UTC))})
+    transaction.send(owner_statements.LOCK_OWNER, mine)
+    transaction.send(owner_statements.LOCK_ALL_SESSIONS, mine)
     deleted = {name: transaction.send(statement, mine) for name, statement in _ERASE.items()}
     return {name: transaction.count(deleted[name]) for name in _REPORTED}

@@ -89,6 +89,7 @@ def _apply(transaction: Transaction, key: Key, change: TopicChange) -> bool:
         removed = {**key, "topic_ids": list(change.removed)}
         transaction.send(sql.DELETE_TOPICS_BY_ID, removed)
         transaction.send(sql.UNASSIGN_TURNS, removed)
+        transaction.send(sql.EMPTY_TOPICS, removed)
     put = change.put
     if change.counted:
         rows = transaction.send(sql.MESSAGES_OF_TURNS, {**key, "numbers": list(change.counted)})
@@ -96,7 +97,9 @@ def _apply(transaction: Transaction, key: Key, change: TopicChange) -> bool:
     put_topics(transaction, key, put)
     if change.assigned:
         numbers, topic_ids = list(change.assigned), list(change.assigned.values())
+        transaction.send(sql.LEAVE_TOPICS, {**key, "numbers": numbers})
         transaction.send(sql.ASSIGN_TURNS, {**key, "numbers": numbers, "topic_ids": topic_ids})
+        transaction.send(sql.ADD_TO_TOPICS, {**key, "numbers": numbers})
     return True
 
 
@@ -202,6 +205,7 @@ def archive(transaction: Transaction, owner: Owner, session_id: str, block: Bloc
         return False
     transaction.send(sql.ADD_BLOCK, {**key, **named(BLOCK_COLUMNS, block_to_row(block))})
     transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
+    _count_open(transaction, key, found.values())
     _change_topics(transaction, key, found.values(), archived)
     return True
 
@@ -212,6 +216,7 @@ def rehydrate(transaction: Transaction, owner: Owner, session_id: str, numbers: 
     found = _locked_turns(transaction, owner, session_id, numbers)
     back = [turn for turn in found if turn.archived and not turn.damage]
     transaction.send_many(sql.REHYDRATE_TURN, [{**named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
+    _count_open(transaction, key, back)
     _change_topics(transaction, key, back, returned)
     return len(back)
 
@@ -227,9 +232,16 @@ def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Se
     for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
         held = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
         transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": held})
+        _count_open(transaction, key, plain)
         _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in held], archived)
         went += len(held)
     return went
+
+
+def _count_open(transaction: Transaction, key: Key, turns: Iterable[Turn]) -> None:
+    """Count a session's questions without an answer again if some were moved into a block or out of it."""
+    if any(turn.is_open for turn in turns):
+        transaction.send(turn_statements.COUNT_SESSION, key)
 
 
 def leave_block(transaction: Transaction, before: Turn) -> None:
@@ -271,6 +283,9 @@ def after_deletion(transaction: Transaction, owner: Owner, session_id: str, dele
     if not any(turn.topic_id or turn.block_id for turn in deleted):
         return
     key = key_of(owner, session_id)
+    gone = [(turn.topic_id, turn.turn_number) for turn in deleted if turn.topic_id]
+    places = {"topic_ids": [topic_id for topic_id, _ in gone], "numbers": [number for _, number in gone]}
+    transaction.send(sql.DELETE_FROM_TOPICS, {**key, **places})
     blocks = _blocks(transaction, key, {turn.block_id for turn in deleted})
     _shrink_topics(transaction, owner, key, deleted, _messages(blocks))
     _rewrite_blocks(transaction, key, blocks)

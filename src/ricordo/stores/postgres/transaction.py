@@ -54,6 +54,8 @@ class Connection(psycopg.Connection[Row]):
     fresh: bool = True
     committing: bool = False
     in_doubt: str = ""
+    prepared: frozenset[str] = frozenset()
+    rolled_back: bool = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -63,6 +65,18 @@ class Connection(psycopg.Connection[Row]):
         message = notice.message_primary or ""
         if self.committing and message.startswith(_UNCONFIRMED):
             self.in_doubt = message
+
+    def fetch(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
+        """The rows of one prepared statement; to prepare it costs no round trip of its own."""
+        if statement in self.prepared and not self.rolled_back:
+            return self.execute(statement, values, prepare=True, binary=True).fetchall()
+        with self.pipeline():
+            if self.rolled_back:  # the driver forgets what is prepared behind the next statement: not behind this one
+                self.execute("SELECT", prepare=False)
+                self.prepared, self.rolled_back = frozenset(), False
+            cursor = self.execute(statement, values, prepare=True, binary=True)
+        self.prepared |= {statement}
+        return cursor.fetchall()
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         """Run the generator of one exchange with the server."""
@@ -130,6 +144,7 @@ class TransactionRunner(Protocol):
         *,
         repeatable: bool = False,
         timeout: float | None = None,
+        resolve: bool = True,
     ) -> T:
         """The script's result, once it is committed."""
         ...
@@ -145,6 +160,7 @@ def run_transaction(connection: Connection, settings: Statements, script: Callab
             try:
                 result = script(transaction)
                 connection.committing = not transaction.rolled_back
+                connection.rolled_back |= transaction.rolled_back
                 connection.execute("ROLLBACK" if transaction.rolled_back else "COMMIT")
             except psycopg.Error:
                 with suppress(psycopg.Error):
@@ -154,6 +170,7 @@ def run_transaction(connection: Connection, settings: Statements, script: Callab
             raise CommitInDoubt(connection.in_doubt)
         return result
     except BaseException:
+        connection.rolled_back = True
         with suppress(psycopg.Error):
             connection.rollback()
         raise
@@ -188,10 +205,14 @@ class ConnectedRole:
 
 @dataclass(frozen=True, slots=True)
 class RowSecurity:
-    """The settings of a transaction; `role` is None where row-level security applies to the connecting role itself."""
+    """The settings of a transaction; `role` is None where row-level security applies to the connecting role itself.
+
+    The role is taken on in every transaction, unless connections of our own have it for good (`kept`).
+    """
 
     role: str | None
     citus: bool = False
+    kept: bool = False
 
     def for_owner(self, owner: UUID) -> tuple[str, ...]:
         """Only this owner's rows."""
@@ -209,13 +230,17 @@ class RowSecurity:
         """The jobs of all owners, to be leased."""
         return self._settings("ricordo.worker", "on")
 
+    def for_statistics(self, tenant_id: str) -> tuple[str, ...]:
+        """Rows of all owners that are counted, and the names of this tenant's users to count by."""
+        return (*self.for_tenant(tenant_id), "SET LOCAL ricordo.statistics = 'on'")
+
     def for_backup(self) -> tuple[str, ...]:
         """The names of all users, and all API keys."""
         return self._settings("ricordo.backup", "on")
 
     def _settings(self, setting: str, value: str) -> tuple[str, ...]:
         scope = f"SET LOCAL {setting} = {quoted(value)}"
-        role = (f"SET LOCAL ROLE {self.role}",) if self.role else ()
+        role = (f"SET LOCAL ROLE {self.role}",) if self.role and not self.kept else ()
         reach = ("SET LOCAL citus.propagate_set_commands = 'local'",) if self.citus else ()
         return (*reach, scope, *role)
 
@@ -240,12 +265,21 @@ def row_security_for(role: ConnectedRole, *, required: bool) -> RowSecurity:
     return RowSecurity(None, role.citus)
 
 
+class Fetch(Protocol):
+    """Runs one statement that names its owner itself, where each connection has its role for good."""
+
+    def __call__(self, statement: str, values: Mapping[str, Any], *, resolve: bool = True) -> list[Row]:
+        """The rows, once they are committed."""
+        ...
+
+
 class OwnerTransactions:
     """Runs the scripts of all parts of a store, each in a transaction restricted by row-level security."""
 
-    def __init__(self, runner: TransactionRunner, security: RowSecurity) -> None:
+    def __init__(self, runner: TransactionRunner, security: RowSecurity, fetch: Fetch | None = None) -> None:
         self.runner = runner
         self.security = security
+        self.fetch = fetch
 
     def run(
         self,

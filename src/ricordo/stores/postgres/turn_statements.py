@@ -1,7 +1,7 @@
-"""The SQL of turns, sessions and owners, by name.
+"""The SQL of turns and sessions, by name.
 
 Each statement names the owner, although row-level security would hide other owners' rows anyway: the predicate routes
-a statement to one shard, and is a second protection. Only the two listings of owners have no owner to name.
+a statement to one shard, and is a second protection.
 """
 
 from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS
@@ -20,36 +20,40 @@ _TURN_AND_BODY = f"""{TURN_COLUMNS},
              WHERE b.owner = %(owner)s AND b.session_id = t.session_id AND b.block_id = t.block_id)
         END"""
 
+_NUMBERS = {"turn_number", "created_at", "query_tokens", "answered_at", "response_tokens"}
+_TURN_TYPES = ", ".join(f"{name} {'bigint' if name in _NUMBERS else 'text'}" for name in TURN_COLUMNS.split(", "))
 
 # -- writing a turn ----------------------------------------------------------------------------------------------
 
-ADD_OWNER = """
-    INSERT INTO ricordo.owners (owner, tenant_id, user_id) VALUES (%(owner)s, %(tenant_id)s, %(user_id)s)
-    ON CONFLICT (owner) DO NOTHING
-"""
-
-# Locks the session's row until the commit; a rollback gives the number back.
+# Locks the session's row until the commit; a rollback gives the number back. A turn that is older than all others of
+# its session is for TOUCH_SESSION, because its owner has to be found by a cleanup.
 NEXT_NUMBER = """
     UPDATE ricordo.sessions SET
         last_turn = last_turn + 1,
         turn_count = turn_count + 1,
+        open_count = open_count + %(open)s,
+        receipt_count = receipt_count + %(receipts)s,
         revision = revision + 1,
         last_active_at = greatest(last_active_at, %(active_at)s),
         ended_at = NULL
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND oldest_at <= %(created_at)s
     RETURNING last_turn
 """
 
 # The same for a session that may be new; with `taken` 0 it only locks the session.
 TOUCH_SESSION = """
     INSERT INTO ricordo.sessions AS s
-        (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision)
+        (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision, oldest_at,
+         open_count, receipt_count)
     VALUES
         (%(owner)s, %(session_id)s, %(agent_id)s, %(created_at)s, greatest(%(created_at)s, %(active_at)s),
-         %(taken)s, %(taken)s, 1)
+         %(taken)s, %(taken)s, 1, %(created_at)s, %(open)s, %(receipts)s)
     ON CONFLICT (owner, session_id) DO UPDATE SET
         last_turn = s.last_turn + %(taken)s,
         turn_count = s.turn_count + %(taken)s,
+        open_count = s.open_count + %(open)s,
+        receipt_count = s.receipt_count + %(receipts)s,
+        oldest_at = least(s.oldest_at, %(created_at)s),
         revision = s.revision + 1,
         last_active_at = greatest(s.last_active_at, %(active_at)s),
         ended_at = NULL
@@ -62,21 +66,52 @@ TAKE_NUMBER = """
     UPDATE ricordo.sessions SET
         last_turn = last_turn + 1,
         turn_count = turn_count + 1,
+        open_count = open_count + %(open)s,
         last_active_at = greatest(last_active_at, %(created_at)s)
     WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
-# For a turn that already exists.
+# For a turn that already exists; the counts grow or shrink.
 TOUCH_KNOWN_SESSION = """
     UPDATE ricordo.sessions SET
+        open_count = open_count + %(open)s,
+        receipt_count = receipt_count + %(receipts)s,
         revision = revision + 1,
         last_active_at = greatest(last_active_at, %(active_at)s),
         ended_at = NULL
     WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
+CLOSE_TURN = """
+    UPDATE ricordo.sessions SET open_count = open_count - 1 WHERE owner = %(owner)s AND session_id = %(session_id)s
+"""
+
 INSERT_TURN = f"""
     INSERT INTO ricordo.turns (owner, {TURN_COLUMNS}) VALUES (%(owner)s, {placeholders(TURN_COLUMNS)})
+"""
+
+# The same for several turns of one owner that are committed together.
+NEXT_NUMBERS = """
+    UPDATE ricordo.sessions AS s SET
+        last_turn = s.last_turn + taken.turns,
+        turn_count = s.turn_count + taken.turns,
+        open_count = s.open_count + taken.open,
+        receipt_count = s.receipt_count + taken.receipts,
+        revision = s.revision + taken.turns,
+        last_active_at = greatest(s.last_active_at, taken.active_at),
+        ended_at = NULL
+    FROM json_to_recordset(%(expected)s::json)
+        AS taken (session_id text, turns bigint, open bigint, receipts bigint, active_at bigint, oldest_at bigint)
+    WHERE s.owner = %(owner)s AND s.session_id = taken.session_id AND s.oldest_at <= taken.oldest_at
+    RETURNING s.session_id, s.last_turn
+"""
+
+# For sessions whose last number is known: the turns of those where that is still so, in one round trip.
+APPEND_TURNS = "SELECT ricordo.append_turns(%(owner)s, %(expected)s::json, %(rows)s::json)"
+
+INSERT_TURNS = f"""
+    INSERT INTO ricordo.turns (owner, {TURN_COLUMNS})
+    SELECT %(owner)s, {TURN_COLUMNS} FROM json_to_recordset(%(rows)s::json) AS new ({_TURN_TYPES})
 """
 
 REWRITE_TURN = """
@@ -106,8 +141,10 @@ PUT_PASSAGE = """
 # -- importing a session -----------------------------------------------------------------------------------------
 
 INSERT_SESSION = f"""
-    INSERT INTO ricordo.sessions (owner, {SESSION_COLUMNS}) VALUES (%(owner)s, {placeholders(SESSION_COLUMNS)})
-    ON CONFLICT (owner, session_id) DO NOTHING
+    INSERT INTO ricordo.sessions (owner, oldest_at, {SESSION_COLUMNS})
+    VALUES (%(owner)s, %(oldest_at)s, {placeholders(SESSION_COLUMNS)})
+    ON CONFLICT (owner, session_id) DO UPDATE SET oldest_at = least(sessions.oldest_at, excluded.oldest_at)
+    WHERE sessions.owner = %(owner)s
 """
 
 REWRITE_SESSION = """
@@ -137,7 +174,10 @@ TURNS_BY_NUMBER = f"""
 TURNS_BY_TOPIC = f"""
     SELECT {_TURN_AND_BODY}
     FROM ricordo.turns AS t
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = %(topic_id)s
+    WHERE owner = %(owner)s AND session_id = %(session_id)s
+      AND turn_number = ANY(ARRAY(
+          SELECT x.turn_number FROM ricordo.topic_turns AS x
+          WHERE x.owner = %(owner)s AND x.session_id = %(session_id)s AND x.topic_id = %(topic_id)s))
 """
 
 TURNS_BY_ID = f"""
@@ -167,6 +207,11 @@ TURNS = f"""
     ORDER BY turn_number DESC LIMIT %(last)s
 """
 
+# TURNS by a function that names the owner for its own transaction: one statement instead of four.
+TURNS_PAGE = """
+    SELECT * FROM ricordo.turns_page(%(owner)s, %(session_id)s, %(after)s, %(before)s, %(last)s)
+"""
+
 SESSION = f"""
     SELECT {SESSION_COLUMNS} FROM ricordo.sessions WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
@@ -175,15 +220,16 @@ SESSIONS = f"""
     SELECT {SESSION_COLUMNS} FROM ricordo.sessions
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
       AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
-    ORDER BY last_active_at DESC, session_id DESC LIMIT %(limit)s
+    ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s
 """
 
 SESSIONS_BEFORE = f"""
     SELECT {SESSION_COLUMNS} FROM ricordo.sessions
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
       AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
+      AND active_day <= %(before_active_at)s / 86400000000
       AND (last_active_at, session_id) < (%(before_active_at)s, %(before_id)s::text)
-    ORDER BY last_active_at DESC, session_id DESC LIMIT %(limit)s
+    ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s
 """
 
 SESSION_MARKS = """
@@ -200,19 +246,6 @@ RECEIPTS = """
 PASSAGES = """
     SELECT digest, body FROM ricordo.passages
     WHERE owner = %(owner)s AND session_id = %(session_id)s AND digest = ANY(%(digests)s::text[])
-"""
-
-COUNTS = """
-    SELECT
-        (SELECT count(*) FROM ricordo.sessions WHERE owner = %(owner)s),
-        (SELECT count(*) FROM ricordo.turns WHERE owner = %(owner)s),
-        (SELECT count(*) FROM ricordo.turns
-         WHERE owner = %(owner)s AND query IS NOT NULL AND response IS NULL),
-        (SELECT count(*) FROM ricordo.receipts WHERE owner = %(owner)s),
-        (SELECT count(*) FROM ricordo.facts WHERE owner = %(owner)s),
-        (SELECT count(*) FROM ricordo.summaries WHERE owner = %(owner)s),
-        (SELECT count(*) FROM ricordo.flags WHERE owner = %(owner)s),
-        (SELECT count(*) FROM ricordo.documents WHERE owner = %(owner)s)
 """
 
 # -- row locks until the commit ----------------------------------------------------------------------------------
@@ -234,23 +267,21 @@ LOCK_SESSION_OF_TURN = """
     FOR UPDATE
 """
 
+HAS_RECEIPT = """
+    SELECT r.turn_number FROM ricordo.turns AS t JOIN ricordo.receipts AS r
+        ON r.owner = %(owner)s AND r.session_id = t.session_id AND r.turn_number = t.turn_number
+    WHERE t.owner = %(owner)s AND t.turn_id = %(turn_id)s
+"""
+
 LOCK_SESSIONS = """
     SELECT session_id FROM ricordo.sessions
     WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[]) ORDER BY session_id FOR UPDATE
 """
 
-LOCK_ALL_SESSIONS = """
-    SELECT session_id FROM ricordo.sessions WHERE owner = %(owner)s ORDER BY session_id FOR UPDATE
-"""
-
 LOCK_IDLE_SESSIONS = """
     SELECT session_id, turn_count FROM ricordo.sessions
-    WHERE owner = %(owner)s AND last_active_at < %(idle_before)s
+    WHERE owner = %(owner)s AND active_day <= %(idle_before)s / 86400000000 AND last_active_at < %(idle_before)s
     ORDER BY last_active_at, session_id LIMIT %(batch)s FOR UPDATE
-"""
-
-LOCK_OWNER = """
-    SELECT owner FROM ricordo.owners WHERE owner = %(owner)s FOR UPDATE
 """
 
 # -- deleting ----------------------------------------------------------------------------------------------------
@@ -276,6 +307,8 @@ EMPTY_SESSION = """
     UPDATE ricordo.sessions SET
         last_turn = 0,
         turn_count = 0,
+        open_count = 0,
+        receipt_count = 0,
         revision = revision + 1,
         topics_through = 0,
         topics_revision = topics_revision + 1,
@@ -283,35 +316,10 @@ EMPTY_SESSION = """
     WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
-# Under LOCK_OWNER no transaction can add a session, a fact, a document or an item in between.
-DELETE_IDLE_OWNER = """
-    DELETE FROM ricordo.owners WHERE owner = %(owner)s
-      AND NOT EXISTS (SELECT FROM ricordo.sessions WHERE owner = %(owner)s)
-      AND NOT EXISTS (SELECT FROM ricordo.facts WHERE owner = %(owner)s)
-      AND NOT EXISTS (SELECT FROM ricordo.documents WHERE owner = %(owner)s)
-      AND NOT EXISTS (SELECT FROM ricordo.items WHERE owner = %(owner)s)
-"""
-
 EXPIRED_TURNS = """
     SELECT session_id, turn_number FROM ricordo.turns
     WHERE owner = %(owner)s AND created_at < %(turns_before)s ORDER BY created_at LIMIT %(batch)s
 """
-
-# An erasure is exclusive, writes from spools share: what is checked stays true until the commit.
-SHARE_ERASURES = "SELECT pg_advisory_xact_lock_shared(%(lock)s)"
-LOCK_ERASURES = "SELECT pg_advisory_xact_lock(%(lock)s)"
-
-ERASED_AT = "SELECT erased_at FROM ricordo.erasures WHERE owner = %(owner)s"
-
-# The later of the clocks of server and program: a write that the program acknowledged before is refused.
-NOTE_ERASURE = """
-    INSERT INTO ricordo.erasures AS e (owner, erased_at)
-    VALUES (%(owner)s, greatest(%(now)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
-    ON CONFLICT (owner) DO UPDATE SET erased_at = greatest(e.erased_at, excluded.erased_at)
-    WHERE e.owner = %(owner)s
-"""
-
-ALL_ERASURES = "SELECT owner, erased_at FROM ricordo.erasures"
 
 # What the session, topic and block of a deleted turn need in order to be updated.
 _DELETED = """t.session_id, t.turn_number, t.turn_id, t.topic_id, t.block_id,
@@ -335,7 +343,20 @@ DELETE_NUMBERED_TURNS = f"""
 
 ANYTHING_EXPIRED = """
     SELECT EXISTS (SELECT FROM ricordo.turns WHERE owner = %(owner)s AND created_at < %(turns_before)s)
-        OR EXISTS (SELECT FROM ricordo.sessions WHERE owner = %(owner)s AND last_active_at < %(idle_before)s)
+        OR EXISTS (SELECT FROM ricordo.sessions
+                   WHERE owner = %(owner)s AND active_day <= %(idle_before)s / 86400000000
+                     AND last_active_at < %(idle_before)s)
+"""
+
+# After turns were imported, deleted, archived or brought back; the session is locked.
+COUNT_SESSION = """
+    UPDATE ricordo.sessions SET
+        open_count = (SELECT count(*) FROM ricordo.turns
+                      WHERE owner = %(owner)s AND session_id = %(session_id)s
+                        AND query IS NOT NULL AND response IS NULL),
+        receipt_count = (SELECT count(*) FROM ricordo.receipts
+                         WHERE owner = %(owner)s AND session_id = %(session_id)s)
+    WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
 SHRINK_SESSION = """
@@ -359,21 +380,4 @@ DELETE_UNUSED_PASSAGES = """
       AND NOT EXISTS (
           SELECT FROM ricordo.receipts AS r, jsonb_path_query(r.body::jsonb, 'strict $.**') AS said
           WHERE r.owner = %(owner)s AND r.session_id = p.session_id AND said = to_jsonb(p.digest))
-"""
-
-ERASE_RECEIPTS = "DELETE FROM ricordo.receipts WHERE owner = %(owner)s"
-ERASE_PASSAGES = "DELETE FROM ricordo.passages WHERE owner = %(owner)s"
-ERASE_TURNS = "DELETE FROM ricordo.turns WHERE owner = %(owner)s"
-ERASE_SESSIONS = "DELETE FROM ricordo.sessions WHERE owner = %(owner)s"
-ERASE_OWNER = "DELETE FROM ricordo.owners WHERE owner = %(owner)s"
-
-# -- listing owners ----------------------------------------------------------------------------------------------
-
-OWNERS_OF_TENANT = """
-    SELECT owner, user_id FROM ricordo.owners
-    WHERE tenant_id = %(tenant_id)s AND owner > %(after)s ORDER BY owner LIMIT %(limit)s
-"""
-
-ALL_OWNERS = """
-    SELECT tenant_id, user_id FROM ricordo.owners ORDER BY tenant_id, user_id
 """

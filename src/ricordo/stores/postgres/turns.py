@@ -25,8 +25,9 @@ from ricordo.records.turns import (
     the_message,
 )
 from ricordo.stores import write_rules
-from ricordo.stores.postgres import topics
+from ricordo.stores.postgres import owner_statements, topics
 from ricordo.stores.postgres import turn_statements as sql
+from ricordo.stores.postgres.append_group import AppendGroup, NewTurn, last_said, opened, put_receipt
 from ricordo.stores.postgres.topics import to_turns
 from ricordo.stores.postgres.transaction import (
     LONG_TIMEOUT,
@@ -57,6 +58,7 @@ class PostgresTurns:
 
     def __init__(self, transactions: OwnerTransactions) -> None:
         self._transactions = transactions
+        self._group = AppendGroup(transactions)
 
     def append(
         self,
@@ -67,6 +69,11 @@ class PostgresTurns:
         acknowledged_at: datetime | None = None,
     ) -> Turn:
         attempts = count()
+        if expected is None and acknowledged_at is None:
+            written = self._group.append(NewTurn(turn, last_said(turn), receipt))
+            if written is not None:
+                return written
+            next(attempts)  # the group may have been committed although its connection was lost: check the id first
         return self._or_repeat(
             turn, lambda tx: _append(tx, turn, expected, receipt, check_id=next(attempts) > 0), receipt, acknowledged_at
         )
@@ -118,14 +125,16 @@ class PostgresTurns:
         before: int | None = None,
         after: int | None = None,
     ) -> Sequence[Turn]:
-        rows = self._transactions.read(
-            owner,
-            sql.TURNS,
-            session_id=session_id,
-            last=None if last is None else as_bigint(last),
-            before=ENDLESS if before is None else as_bigint(before),
-            after=0 if after is None else as_bigint(after),
-        )
+        page: Values = {
+            "session_id": session_id,
+            "last": None if last is None else as_bigint(last),
+            "before": ENDLESS if before is None else as_bigint(before),
+            "after": 0 if after is None else as_bigint(after),
+        }
+        if self._transactions.fetch:
+            rows = self._transactions.fetch(sql.TURNS_PAGE, {**page, "owner": owner.key})
+        else:
+            rows = self._transactions.read(owner, sql.TURNS, **page)
         return tuple(to_turns(owner, reversed(rows)))
 
     def receipts(
@@ -168,8 +177,8 @@ def unless_erased(
     at = acknowledged_at
 
     def checked(transaction: Transaction) -> T:
-        transaction.send(sql.SHARE_ERASURES, {"lock": erasure_lock(owner)})
-        row = transaction.send(sql.ERASED_AT, {"owner": owner.key}).fetchone()
+        transaction.send(owner_statements.SHARE_ERASURES, {"lock": erasure_lock(owner)})
+        row = transaction.send(owner_statements.ERASED_AT, {"owner": owner.key}).fetchone()
         write_rules.check_not_erased(owner, at, moment(row[0]) if row else None)
         return script(transaction)
 
@@ -194,11 +203,11 @@ def _append(
 
     Without `check_id` an existing id fails the transaction by its unique key: one query less for every new turn.
     """
-    active_at = max(_times(turn))
-    key = {"owner": turn.owner.key, "session_id": turn.session_id, "active_at": micros(active_at)}
-    existing = transaction.send(sql.NEXT_NUMBER, key)
+    here = {"owner": turn.owner.key, "session_id": turn.session_id, "created_at": micros(turn.created_at)}
+    counts = {"active_at": last_said(turn), "open": opened(turn), "receipts": int(receipt is not None)}
+    existing = transaction.send(sql.NEXT_NUMBER, {**here, **counts})
     stored = _by_id(transaction, turn.owner, turn.id) if check_id else None
-    number, *_ = existing.fetchone() or _first(_touch(transaction, turn, active_at, taken=1))
+    number, *_ = existing.fetchone() or _first(_touch(transaction, turn, taken=1, **counts))
     if stored and stored.fetchone():
         transaction.rollback()
         return None
@@ -217,6 +226,7 @@ def _rewrite(
 ) -> Turn | None:
     """Replace a stored turn by what `merge` makes of it; None if there is no such turn."""
     locked = transaction.send(sql.LOCK_SESSION_OF_TURN, {"owner": owner.key, "turn_id": turn_id})
+    known = transaction.send(sql.HAS_RECEIPT, {"owner": owner.key, "turn_id": turn_id}) if receipt else None
     stored = _one(owner, _by_id(transaction, owner, turn_id))
     if stored is None:
         transaction.rollback()
@@ -229,15 +239,17 @@ def _rewrite(
     if merged is stored:
         transaction.rollback()
         return stored
-    touch = {"owner": owner.key, "session_id": merged.session_id, "active_at": micros(max(_times(merged)))}
-    transaction.send(sql.TOUCH_KNOWN_SESSION, touch)
+    here = {"owner": owner.key, "session_id": merged.session_id}
+    first_receipt = known is not None and known.fetchone() is None
+    counts = {"open": opened(merged) - (0 if stored.archived else opened(stored)), "receipts": int(first_receipt)}
+    transaction.send(sql.TOUCH_KNOWN_SESSION, {**here, **counts, "active_at": last_said(merged)})
     return _replace(transaction, stored, merged, receipt)
 
 
 def _add_message(transaction: Transaction, turn: Turn) -> Turn | None:
     """Write the turn's one message where it belongs; None, with nothing changed, if it opens an existing turn."""
     message = the_message(turn)
-    locked = _touch(transaction, turn, message.created_at, taken=0)
+    locked = _touch(transaction, turn, taken=0, active_at=micros(message.created_at), open=0, receipts=0)
     newest_row = transaction.send(sql.NEWEST_TURN, {"owner": turn.owner.key, "session_id": turn.session_id})
     same_id = _by_id(transaction, turn.owner, turn.id)
     last_turn = _first(locked)[0]
@@ -249,11 +261,14 @@ def _add_message(transaction: Transaction, turn: Turn) -> Turn | None:
         if same_id.fetchone():
             transaction.rollback()
             return None
-        opened = open_turn(replace(turn, question=None, answer=None, steps=()), message)
-        transaction.send(sql.TAKE_NUMBER, _row(opened))
-        return _insert(transaction, replace(opened, turn_number=last_turn + 1), None)
+        new = open_turn(replace(turn, question=None, answer=None, steps=()), message)
+        transaction.send(sql.TAKE_NUMBER, {**_row(new), "open": opened(new)})
+        return _insert(transaction, replace(new, turn_number=last_turn + 1), None)
     if where == "answer":
-        return _replace(transaction, newest, write_rules.merge_answer(newest, message, {}), None)
+        answered = write_rules.merge_answer(newest, message, {})
+        if opened(newest) and not newest.archived:
+            transaction.send(sql.CLOSE_TURN, {"owner": turn.owner.key, "session_id": turn.session_id})
+        return _replace(transaction, newest, answered, None)
     return _replace(transaction, newest, add_step(newest, message).sealed(), None)
 
 
@@ -261,9 +276,12 @@ def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]
     """Import a session's sealed turns with their numbers; (added, known)."""
     owner = session.owner
     here: Values = {"owner": owner.key, "session_id": session.id}
-    transaction.send(sql.ADD_OWNER, _owner(owner))
+    transaction.send(owner_statements.ADD_OWNER, _owner(owner))
     empty = write_rules.loaded_session(session)
-    transaction.send(sql.INSERT_SESSION, session_row(empty))
+    oldest = micros(min((session.created_at, *(turn.created_at for turn in loaded))))
+    times = {"created_at": oldest, "active_at": micros(empty.last_active_at)}
+    transaction.send(owner_statements.LOWER_OWNER, {**here, **times})
+    transaction.send(sql.INSERT_SESSION, {**session_row(empty), "oldest_at": oldest})
     locked = transaction.send(sql.LOCK_SESSION, here)
     numbers = transaction.send(sql.TURN_NUMBERS, here)
     at_number = transaction.send(sql.TURNS_BY_NUMBER, {**here, "numbers": [turn.turn_number for turn in loaded]})
@@ -282,6 +300,7 @@ def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]
     if fresh:
         transaction.send(sql.REWRITE_SESSION, session_row(write_rules.grown(info, fresh)))
     transaction.send_many(sql.INSERT_TURN, [_row(turn) for turn in fresh])
+    transaction.send(sql.COUNT_SESSION, here)
     return len(fresh), len(loaded) - len(fresh)
 
 
@@ -321,42 +340,36 @@ def _delete(transaction: Transaction, owner: Owner, session_id: str, numbers: Se
     if deleted:
         transaction.send(sql.SHRINK_SESSION, {**here, "gone": len(deleted)})
         transaction.send(sql.DELETE_UNUSED_PASSAGES, {"owner": owner.key, "session_ids": [session_id]})
+        transaction.send(sql.COUNT_SESSION, here)
         topics.after_deletion(transaction, owner, session_id, deleted)
     return len(deleted)
 
 
-def _touch(transaction: Transaction, turn: Turn, active_at: datetime, *, taken: int) -> Cursor:
+def _touch(transaction: Transaction, turn: Turn, **counts: int) -> Cursor:
     """Lock the session's row, created if new, and take numbers; the cursor gives the last number."""
-    transaction.send(sql.ADD_OWNER, _owner(turn.owner))
-    return transaction.send(sql.TOUCH_SESSION, {**_row(turn), "active_at": micros(active_at), "taken": taken})
+    values = {**_row(turn), **counts}
+    transaction.send(owner_statements.ADD_OWNER, _owner(turn.owner))
+    transaction.send(owner_statements.LOWER_OWNER, values)
+    return transaction.send(sql.TOUCH_SESSION, values)
 
 
 def _insert(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None) -> Turn:
     sealed = turn.sealed()
     transaction.send(sql.INSERT_TURN, _row(sealed))
-    _put_receipt(transaction, sealed, receipt)
+    put_receipt(transaction, sealed, receipt)
     return sealed
 
 
 def _replace(transaction: Transaction, before: Turn, turn: Turn, receipt: StoredReceipt | None) -> Turn:
     """Write a turn that was added to. Its block does not hold the addition, so it leaves the block."""
     transaction.send(sql.REWRITE_TURN, _row(turn))
-    _put_receipt(transaction, turn, receipt)
+    put_receipt(transaction, turn, receipt)
     if before.topic_id and before.answer is None and turn.answer is not None:
         topics.count_answer(transaction, before)
     if before.block_id is None:
         return turn
     topics.leave_block(transaction, before)
     return replace(turn, block_id=None, archived=False)
-
-
-def _put_receipt(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None) -> None:
-    if receipt is None:
-        return
-    here = {"owner": turn.owner.key, "session_id": turn.session_id, "turn_number": turn.turn_number}
-    transaction.send(sql.PUT_RECEIPT, {**here, "body": receipt.body})
-    passages = [{**here, "digest": digest, "body": body} for digest, body in sorted(receipt.passages.items())]
-    transaction.send_many(sql.PUT_PASSAGE, passages)
 
 
 def _by_id(transaction: Transaction, owner: Owner, turn_id: str) -> Cursor:
@@ -373,10 +386,6 @@ def _first(cursor: Cursor) -> tuple[Any, ...]:
     if row is None:
         raise RetryTransaction("the session was deleted meanwhile")
     return row
-
-
-def _times(turn: Turn) -> list[datetime]:
-    return [turn.created_at, *(message.created_at for message in turn.messages)]
 
 
 def _owner(owner: Owner) -> Values:

@@ -387,6 +387,11 @@ class SpooledSessions:
             self._database.forget(owner)
         return expired
 
+    def due(self, tenant_id: str, *, turns_before: datetime | None, idle_before: datetime | None) -> Sequence[Owner]:
+        return self._database.call(
+            lambda store: store.sessions.due(tenant_id, turns_before=turns_before, idle_before=idle_before)
+        )
+
     def notes(self, owner: Owner, session_id: str) -> tuple[str, ...]:
         connection = self._database.connection
         away = not connection.breaker.is_closed or connection.in_doubt

@@ -244,6 +244,13 @@ class SqliteSessions:
             return Expired()
         return self._connections.write(lambda writer: expire(writer, owner, due, bounds[0], bounds[1], batch))
 
+    def due(self, tenant_id: str, *, turns_before: datetime | None, idle_before: datetime | None) -> Sequence[Owner]:
+        bounds = [-ENDLESS if moment is None else micros(moment) for moment in (turns_before, idle_before)]
+        with self._connections.reading() as reader:
+            names = reader.execute(sql.DUE_OWNERS, (tenant_id, *bounds)).fetchall()
+        found = (Owner(tenant_id, user_id) for (user_id,) in names)
+        return [owner for owner in found if not owner.is_reserved]
+
     def notes(self, owner: Owner, session_id: str) -> Sequence[str]:
         return ()
 

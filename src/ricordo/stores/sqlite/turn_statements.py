@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS
+from ricordo.stores.turn_rows import ENDLESS, SESSION_COLUMNS, TURN_COLUMNS
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -161,6 +161,14 @@ UPDATE sessions
 SET last_turn = 0, turn_count = 0, revision = revision + 1, topics_through = 0, topics_revision = topics_revision + 1,
     learned_through = 0, in_order = 1
 WHERE owner = ? AND session_id = ?
+"""
+
+# Users with an idle session; all users with a session if turns may have expired, because no index has their times.
+DUE_OWNERS = f"""
+SELECT user_id FROM owners
+WHERE tenant_id = ?1
+  AND EXISTS (SELECT 1 FROM sessions
+              WHERE sessions.owner = owners.owner AND (?2 > -{ENDLESS} OR sessions.last_active_at < ?3))
 """
 
 IDLE_SESSIONS = """

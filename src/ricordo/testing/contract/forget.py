@@ -24,10 +24,12 @@ def expire_all(
 ) -> tuple[int, int]:
     """Batch after batch until nothing is left to do: sessions and turns gone."""
     sessions = turns = 0
+    due = store.sessions.due(owner.tenant_id, turns_before=turns_before, idle_before=idle_before)
     for _ in range(1000):
         gone = store.sessions.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=batch)
         sessions, turns = sessions + gone.sessions, turns + gone.turns
         if not gone.more:
+            assert owner in due or not (sessions or turns), "what expires belongs to an owner that is due"
             return sessions, turns
     raise AssertionError("expire never came to an end")
 

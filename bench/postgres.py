@@ -1,0 +1,211 @@
+"""PostgreSQL beside bare psycopg on one server: append, window, users, updates, a cold search.
+
+A bare append is what one writes by hand: two rows of a table of messages, question and answer, in one transaction with
+the same durability; a bare window reads the last six rows. Both sides take turns, so that they see the same machine.
+"""
+
+import argparse
+import json
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+import ricordo
+from bench import sample_turns
+from bench.systems.ours import ALONE, USER
+from ricordo.testing.postgres import PostgresForTests
+
+Figures = dict[str, float]
+Append = Callable[[str, str, str], object]
+
+SCHEMA = """
+    CREATE TABLE IF NOT EXISTS messages (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        session text NOT NULL, role text NOT NULL, content text NOT NULL);
+    CREATE INDEX IF NOT EXISTS messages_by_session ON messages (session, id);
+"""
+ADD = "INSERT INTO messages (session, role, content) VALUES (%s, %s, %s)"
+NEWEST = "SELECT role, content FROM messages WHERE session = %s ORDER BY id DESC LIMIT 6"
+
+
+class Bare:
+    """A table of messages, one connection per thread."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._mine = threading.local()
+        self._made: list[psycopg.Connection] = []
+        self.connection.execute(SCHEMA)
+
+    @property
+    def connection(self) -> psycopg.Connection:
+        """This thread's connection."""
+        if not hasattr(self._mine, "connection"):
+            self._mine.connection = psycopg.connect(self._url, autocommit=True)
+            self._made.append(self._mine.connection)
+        found: psycopg.Connection = self._mine.connection
+        return found
+
+    def append(self, session: str, query: str, response: str) -> None:
+        """Question and answer in one transaction."""
+        connection = self.connection
+        with connection.transaction():
+            connection.execute(ADD, (session, "user", query))
+            connection.execute(ADD, (session, "assistant", response))
+
+    def window(self, session: str) -> list[Any]:
+        """The last six messages."""
+        return self.connection.execute(NEWEST, (session,)).fetchall()[::-1]
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        while self._made:
+            self._made.pop().close()
+        self._mine = threading.local()
+
+
+class Ours:
+    """Ricordo's core as the benchmark of SQLite measures it: nothing is done beside the writing."""
+
+    def __init__(self, url: str) -> None:
+        self.memory = ricordo.open(url, **ALONE)
+        self._sessions: dict[str, ricordo.Session] = {}
+
+    def append(self, session: str, query: str, response: str) -> None:
+        """One durable turn."""
+        self.session(session).add_turn(query, response)
+
+    def window(self, session: str) -> list[Any]:
+        """The last three turns."""
+        return list(self.session(session).window().messages)
+
+    def session(self, name: str) -> ricordo.Session:
+        """A session by name."""
+        if name not in self._sessions:
+            self._sessions[name] = self.memory.session(name, user_id=USER)
+        return self._sessions[name]
+
+    def close(self) -> None:
+        """Close the memory."""
+        self.memory.close()
+
+
+def appends(bare: Bare, ours: Ours, *, writers: int, shared: bool, seconds: float, rounds: int) -> Figures:
+    """Turns per second of both, and the ratio, as the median of rounds that take turns."""
+    rates: dict[str, list[float]] = {"bare": [], "ours": []}
+    numbers = count()
+    for turn in range(rounds + 1):
+        for name, system in (("bare", bare), ("ours", ours)):
+            rate = _rate(system.append, writers, shared, seconds, f"{turn}-{writers}", numbers)
+            if turn:  # the first round opens connections and sessions
+                rates[name].append(rate)
+    return _ratio(rates)
+
+
+def _rate(append: Append, writers: int, shared: bool, seconds: float, name: str, numbers: Iterator[int]) -> float:
+    sessions = [f"shared-{writers}" if shared else f"own-{writers}-{n}" for n in range(writers)]
+    done = [0] * writers
+    gate = threading.Barrier(writers + 1)
+    errors: list[BaseException] = []
+    texts = sample_turns.turn(name, next(numbers))
+
+    def write(number: int) -> None:
+        try:
+            append(sessions[number], *texts)
+            gate.wait()
+            end = time.perf_counter() + seconds
+            while time.perf_counter() < end:
+                append(sessions[number], *texts)
+                done[number] += 1
+        except BaseException as error:
+            errors.append(error)
+            gate.abort()
+            raise
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(writers)]
+    for thread in threads:
+        thread.start()
+    gate.wait()
+    begun = time.perf_counter()
+    for thread in threads:
+        thread.join()
+    close = getattr(append, "__self__", None)
+    if isinstance(close, Bare):
+        close.close()  # the connections of threads that are gone
+    if errors:
+        raise errors[0]
+    return sum(done) / (time.perf_counter() - begun)
+
+
+def _ratio(rates: dict[str, list[float]]) -> Figures:
+    bare, ours = (statistics.median(rates[name]) for name in ("bare", "ours"))
+    return {"bare_per_s": bare, "ours_per_s": ours, "ratio": ours / bare}
+
+
+def windows(bare: Bare, ours: Ours, session: str, *, calls: int, rounds: int) -> Figures:
+    """Windows per second of both by their median times, and the ratio."""
+    rates: dict[str, list[float]] = {"bare": [], "ours": []}
+    for turn in range(rounds + 1):
+        for name, system in (("bare", bare), ("ours", ours)):
+            seconds = []
+            for _ in range(calls):
+                begun = time.perf_counter()
+                system.window(session)
+                seconds.append(time.perf_counter() - begun)
+            if turn:
+                rates[name].append(1 / statistics.median(seconds))
+    return _ratio(rates)
+
+
+@contextmanager
+def _server(url: str | None) -> Iterator[str]:
+    server = PostgresForTests(durable=True, url=url)
+    try:
+        yield server.empty_database()
+    finally:
+        server.close()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`scripts/bench postgres`: ratios in one run."""
+    parser = argparse.ArgumentParser(prog="ricordo bench postgres", description=__doc__.split("\n")[0])
+    parser.add_argument("--url", help="a server on which databases may be made, instead of one of our own")
+    parser.add_argument("--quick", action="store_true", help="short rounds, small sizes")
+    parser.add_argument("--only", choices=PARTS, action="append", help="this part; may be repeated")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    arguments = parser.parse_args(argv)
+    found: dict[str, Figures] = {}
+    with _server(arguments.url) as url:
+        for name in arguments.only or PARTS:
+            for what, figures in PARTS[name](url, arguments.quick):
+                found[what] = figures
+                print(f"{what:44} " + "  ".join(f"{key} {value:,.3g}" for key, value in figures.items()), flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=2))
+    return 0
+
+
+def _appends(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
+    bare, ours = Bare(url), Ours(url)
+    seconds, rounds = (0.4, 2) if quick else (1.5, 5)
+    for writers in (1, 16, 64):
+        for shared in (False, True):
+            what = f"append, {writers} writers, {'one session' if shared else 'own sessions'}"
+            yield what, appends(bare, ours, writers=writers, shared=shared, seconds=seconds, rounds=rounds)
+    yield "window", windows(bare, ours, "shared-16", calls=100 if quick else 500, rounds=rounds)
+    bare.close()
+    ours.close()
+
+
+PARTS: dict[str, Callable[[str, bool], Iterator[tuple[str, Figures]]]] = {"append": _appends}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
