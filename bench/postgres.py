@@ -1,4 +1,4 @@
-"""PostgreSQL beside bare psycopg on one server: append, window, users, updates, a cold search.
+"""PostgreSQL beside bare psycopg on one server: append, window, many users, updates in place.
 
 A bare append is what one writes by hand: two rows of a table of messages, question and answer, in one transaction with
 the same durability; a bare window reads the last six rows. Both sides take turns, so that they see the same machine.
@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -204,7 +205,87 @@ def _appends(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
     ours.close()
 
 
-PARTS: dict[str, Callable[[str, bool], Iterator[tuple[str, Figures]]]] = {"append": _appends}
+def _users(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
+    """A cleanup with nothing due and statistics, with many users of one session and three turns each."""
+    ours = Ours(url)
+    ours.append("first", "hello", "hello")
+    users = 2_000 if quick else 100_000
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in USERS:
+            connection.execute(statement, {"users": users, "tenant": ours.memory.settings.tenant_id})
+    retention = ricordo.Retention(turn_ttl=timedelta(days=10_000), session_idle=timedelta(days=10_000))
+    yield (
+        f"cleanup with nothing due, {users:,} users",
+        {"ms": _median_ms(lambda: ours.memory.cleanup(retention=retention))},
+    )
+    yield f"stats, {users:,} users", {"ms": _median_ms(ours.memory.stats)}
+    ours.close()
+
+
+# Rows as the store writes them; the names of the owners do not matter to what is measured.
+USERS = (
+    """INSERT INTO ricordo.owners (owner, tenant_id, user_id, oldest_at, idle_from)
+       SELECT md5(n::text)::uuid, %(tenant)s, 'user ' || n, 1700000000000000, 1700000000000000
+       FROM generate_series(1, %(users)s) AS n""",
+    """INSERT INTO ricordo.sessions
+           (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, oldest_at)
+       SELECT md5(n::text)::uuid, 's', 'default', 1700000000000000, 1700000000000000, 3, 3, 1700000000000000
+       FROM generate_series(1, %(users)s) AS n""",
+    """INSERT INTO ricordo.turns (owner, session_id, turn_number, turn_id, agent_id, created_at, query, query_tokens,
+                                  answered_at, response, response_tokens, origin, counter, checksum)
+       SELECT md5(n::text)::uuid, 's', t, n || '-' || t, 'default', 1700000000000000, 'a question', 2,
+              1700000000000000, 'an answer', 2, 'chat', '', '0123456789abcdef'
+       FROM generate_series(1, %(users)s) AS n, generate_series(1, 3) AS t""",
+    "ANALYZE ricordo.owners, ricordo.sessions, ricordo.turns",
+)
+
+
+def _median_ms(call: Callable[[], object], times: int = 7) -> float:
+    seconds = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - begun)
+    return statistics.median(seconds) * 1e3
+
+
+def _updates(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
+    """How many updates follow a turn, and how many of them change no index (HOT), with topics at work."""
+    turns = 200 if quick else 1_000
+    for what, complete in (("turns written whole", True), ("questions, then answers", False)):
+        before = _counted(url)
+        memory = ricordo.open(url, embedder="light")
+        session = memory.session(f"updates {complete}", user_id=USER)
+        for number in range(turns):
+            query, response = sample_turns.turn("updates", number)
+            if complete:
+                session.add_turn(query, response)
+            else:
+                session.ask(query).answer(response)
+        memory.settle() if hasattr(memory, "settle") else time.sleep(5)
+        memory.close()
+        time.sleep(1)  # a backend reports its counters when it ends
+        after = _counted(url)
+        for table in ("turns", "sessions"):
+            updates, hot = (after[table][at] - before[table][at] for at in (0, 1))
+            yield (
+                f"updates of {table}, {what}",
+                {"per_turn": updates / turns, "hot_percent": 100 * hot / max(1, updates)},
+            )
+
+
+def _counted(url: str) -> dict[str, tuple[int, int]]:
+    counters = "SELECT relname, n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE schemaname = 'ricordo'"
+    with psycopg.connect(url) as connection:
+        found = {name: (updates, hot) for name, updates, hot in connection.execute(counters)}
+    return {"turns": (0, 0), "sessions": (0, 0), **found}
+
+
+PARTS: dict[str, Callable[[str, bool], Iterator[tuple[str, Figures]]]] = {
+    "append": _appends,
+    "users": _users,
+    "updates": _updates,
+}
 
 
 if __name__ == "__main__":

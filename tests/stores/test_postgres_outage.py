@@ -185,6 +185,29 @@ def test_location_has_no_secrets(url: str, location: str) -> None:
     assert read_url(url)[0] == location
 
 
+def test_the_options_of_the_pool_may_stand_in_the_url(postgres_url: str) -> None:
+    """pool_size, timeout, prepare_threshold and application_name; an argument counts more than the URL."""
+    url = f"{postgres_url}&pool_size=2&timeout=3.5&prepare_threshold=none&application_name=shop"
+    store = PostgresStore(url)
+    assert (store._pool._size, store._pool._timeout, store._pool._prepare_threshold) == (2, 3.5, None)
+    names = store._pool.run((), lambda tx: tx.send("SELECT current_setting('application_name')", {})).fetchall()
+    store.close()
+    assert names == [("shop",)]
+    store = PostgresStore(url, pool_size=1, timeout=1.0)
+    assert (store._pool._size, store._pool._timeout) == (1, 1.0)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "option", ["pool_size=0", "pool_size=many", "timeout=-1", "timeout=nan", "prepare_threshold=x"]
+)
+def test_an_option_of_the_pool_that_is_no_number_is_refused(option: str) -> None:
+    """The error names the option, and nothing else of the URL."""
+    with pytest.raises(SettingsError, match=f"{option.partition('=')[0]} in the URL") as refused:
+        PostgresStore(f"postgresql://anna:secret@localhost/db?{option}")
+    assert "secret" not in str(refused.value)
+
+
 @pytest.mark.parametrize("url", ["postgresql://anna:hunter2%zz@db/memories", "postgresql://a:hunter2@db/m?nonsense=1"])
 def test_a_url_that_cannot_be_read_is_not_quoted(url: str) -> None:
     """A malformed URL is refused with the expected form; neither message nor cause repeats it."""

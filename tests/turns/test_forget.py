@@ -121,10 +121,10 @@ class Stubborn(StoreProxy):
         super().__init__(inner)
         self.user_id = user_id
 
-    def owners(self, tenant_id: str) -> Any:
+    def sessions_due(self, tenant_id: str, **when: Any) -> Any:
         if self.user_id is None:
             raise StoreUnavailable("away")
-        return self.inner.owners(tenant_id)
+        return self.inner.sessions.due(tenant_id, **when)
 
     def sessions_expire(self, owner: Any, **when: Any) -> Any:
         if owner.user_id == self.user_id:

@@ -121,7 +121,14 @@ class PostgresForTests:
 def empty(url: str) -> None:
     """Delete all rows of a database."""
     with psycopg.connect(url, autocommit=True) as connection:
-        for table in ("owners", "api_keys", "jobs", "leases", "erasures", "topic_turns"):  # everything else hangs on its owner
+        for table in (
+            "owners",
+            "api_keys",
+            "jobs",
+            "leases",
+            "erasures",
+            "topic_turns",
+        ):  # everything else hangs on its owner
             connection.execute(sql.SQL("DELETE FROM ricordo.{}").format(sql.Identifier(table)))
 
 

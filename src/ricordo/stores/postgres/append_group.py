@@ -146,7 +146,7 @@ class _Numbered:
 
     def finish(self, transaction: Transaction) -> None:
         """Insert the turns."""
-        last: dict[str, int] = dict(self.taken)  # type: ignore[arg-type]
+        last: dict[str, int] = dict(self.taken)
         self._number({name: last[name] - len(new) for name, new in self.sessions if name in last})
         rows = self._rows()
         if len(rows) == 1:

@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 ATTEMPTS = 10  # of one transaction that conflicts with others; every conflict lets one of the two commit
 SNAPSHOT_TIMEOUT = 600.0  # seconds for one read of a backup
+MOST_OF_AN_OPTION = 100_000
+_OPTIONS: dict[str, Callable[[str], float]] = {"pool_size": int, "timeout": float, "prepare_threshold": int}
 _inherited: list[Connection] = []  # connections of a parent process: neither used nor closed here
 
 
@@ -85,6 +87,10 @@ class Pool:
         """Take on a role in this connection and in every later one."""
         self._role = role
         connection.execute(f"SET ROLE {role}")
+
+    def stop_preparing(self, connection: Connection) -> None:
+        """Send statements unprepared from now on: behind a pooler each transaction may meet another server process."""
+        self._prepare_threshold = connection.prepare_threshold = None
 
     def _retried(self, work: Callable[[Connection], T], *, repeatable: bool, timeout: float | None, resolve: bool) -> T:
         deadline = monotonic() + (timeout or self._timeout)
@@ -217,10 +223,32 @@ def snapshot(pool: Pool) -> Iterator[Snapshot]:
                 connection.rollback()
 
 
+def options_of(url: str) -> dict[str, Any]:
+    """The options of the pool among the parameters of a URL: pool_size, timeout, prepare_threshold."""
+    found: dict[str, Any] = {}
+    for name, _, value in (part.partition("=") for part in url.partition("?")[2].split("&")):
+        try:
+            if name == "prepare_threshold" and value.lower() == "none":
+                found[name] = None
+            elif name in _OPTIONS:
+                found[name] = _OPTIONS[name](value)
+                if not 0 < found[name] <= MOST_OF_AN_OPTION:
+                    raise ValueError
+        except ValueError:
+            raise SettingsError("store", f"{name} in the URL is {value!r}; expected a number above 0") from None
+    return found
+
+
+def _without_options(url: str) -> str:
+    base, _, query = url.partition("?")
+    kept = [part for part in query.split("&") if part and part.partition("=")[0] not in _OPTIONS]
+    return f"{base}?{'&'.join(kept)}" if kept else base
+
+
 def read_url(url: str) -> tuple[str, dict[str, Any]]:
     """Where the database is, without secrets, and the driver's settings."""
     try:
-        settings: dict[str, Any] = conninfo_to_dict(url)
+        settings: dict[str, Any] = conninfo_to_dict(_without_options(url))
     except psycopg.Error:  # its message quotes the URL, password and all
         raise SettingsError(
             "store", "the PostgreSQL URL cannot be read; expected postgresql://user:password@host:port/database"

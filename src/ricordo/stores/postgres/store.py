@@ -20,7 +20,7 @@ from ricordo.stores.postgres import derived_statements, documents_keys_jobs, own
 from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.items import PostgresItems
 from ricordo.stores.postgres.people import PostgresPeople
-from ricordo.stores.postgres.pool import Pool, is_pooled, snapshot
+from ricordo.stores.postgres.pool import Pool, is_pooled, options_of, snapshot
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
 from ricordo.stores.postgres.transaction import (
@@ -36,6 +36,7 @@ from ricordo.stores.turn_rows import micros
 from ricordo.stores.turn_rows import moment as to_moment
 
 OWNERS_PER_PAGE = 500
+POOL_SIZE, TIMEOUT, PREPARE_THRESHOLD = 8, 10.0, 5
 _BEFORE_ALL = UUID(int=0)
 
 _ERASE = {
@@ -69,8 +70,9 @@ _COUNTED = ("facts", "summaries", "flags", "documents")
 class PostgresStore:
     """Keeps everything in PostgreSQL 15 or later.
 
-    `timeout` bounds, in seconds, how long a call waits for a connection and for the server. Behind a pooler that
-    hands every transaction to another server connection, pass `prepare_threshold=None`.
+    `timeout` bounds, in seconds, how long a call waits for a connection and for the server. A pooler in between is
+    noticed: then nothing is prepared. `pool_size`, `timeout` and `prepare_threshold` may also be parameters of the URL;
+    an argument that is given here counts more.
     """
 
     erase_notes: tuple[str, ...] = (
@@ -85,17 +87,25 @@ class PostgresStore:
         self,
         url: str,
         *,
-        pool_size: int = 8,
-        timeout: float = 10.0,
-        prepare_threshold: int | None = 5,
+        pool_size: int = POOL_SIZE,
+        timeout: float = TIMEOUT,
+        prepare_threshold: int | None = PREPARE_THRESHOLD,
         require_wall: bool = True,
     ) -> None:
+        options = options_of(url)
+        pool_size = options.get("pool_size", pool_size) if pool_size == POOL_SIZE else pool_size
+        timeout = options.get("timeout", timeout) if timeout == TIMEOUT else timeout
+        if prepare_threshold == PREPARE_THRESHOLD:
+            prepare_threshold = options.get("prepare_threshold", prepare_threshold)
         self._pool = Pool(url, size=pool_size, timeout=timeout, prepare_threshold=prepare_threshold)
         try:
             with self._pool.lease(monotonic() + timeout) as connection:
                 connection.deadline = monotonic() + LONG_TIMEOUT
                 security = row_security_for(schema.prepare(connection), required=require_wall)
-                direct = not security.citus and not is_pooled(connection)
+                pooled = is_pooled(connection)
+                if pooled:
+                    self._pool.stop_preparing(connection)
+                direct = not security.citus and not pooled
                 if direct and security.role:
                     self._pool.adopt(security.role, connection)
                     security = replace(security, kept=True)

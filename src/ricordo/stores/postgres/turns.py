@@ -127,7 +127,7 @@ class PostgresTurns:
     ) -> Sequence[Turn]:
         page: Values = {
             "session_id": session_id,
-            "last": None if last is None else as_bigint(last),
+            "last": ENDLESS if last is None else as_bigint(last),
             "before": ENDLESS if before is None else as_bigint(before),
             "after": 0 if after is None else as_bigint(after),
         }
