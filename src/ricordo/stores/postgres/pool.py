@@ -23,6 +23,7 @@ from psycopg.types.numeric import Int8Dumper
 from ricordo.errors import SettingsError, StoreError, StoreUnavailable
 from ricordo.stores.postgres.transaction import (
     CONFLICTS,
+    CommitInDoubt,
     Connection,
     Row,
     ServerTimeout,
@@ -78,8 +79,11 @@ class Pool:
         """The rows of one statement that is a transaction of its own and may be repeated."""
 
         def work(connection: Connection) -> list[Row]:
-            connection.committing = True
-            return connection.fetch(statement, values)
+            connection.committing, connection.in_doubt = True, ""
+            rows = connection.fetch(statement, values)
+            if connection.in_doubt:
+                raise CommitInDoubt(connection.in_doubt)
+            return rows
 
         return self._retried(work, repeatable=True, timeout=None, resolve=resolve)
 
