@@ -60,7 +60,7 @@ class Dialect:
         text = error.lower()
         if "max_tokens" in body and "max_completion_tokens" in text and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
-        if "stream_options" in body and ("stream_options" in text or "include_usage" in text):
+        if "stream_options" in body and self.usage and ("stream_options" in text or "include_usage" in text):
             return replace(self, usage=False)
         if "response_format" in body and self.schema:  # not again: it may be an option of the caller
             return replace(self, schema=False)
