@@ -113,6 +113,7 @@ SIGNATURES = {
     ],
     ricordo.Memory.embed_again: ["*progress=None"],
     ricordo.Memory.settle: ["timeout=None"],
+    ricordo.Memory.settle_facts: ["user_id", "timeout"],
     ricordo.Memory.profile: ["user_id", "agent_id='default'", "*project=None"],
     ricordo.Memory.enhance_prompt: ["base", "*user_id", "*agent_id='default'", "*safety_rules=None", "*project=None"],
     ricordo.Memory.facts: ["user_id", "agent_id='default'", "*at=None", "*superseded=False", "*project=None"],

@@ -259,6 +259,7 @@ class AsyncMemory:
     search = _awaited(Memory.search)
     embed_again = _awaited(Memory.embed_again)
     settle = _awaited(Memory.settle)
+    settle_facts = _awaited(Memory.settle_facts)
     profile = _awaited(Memory.profile)
     enhance_prompt = _awaited(Memory.enhance_prompt)
     facts = _awaited(Memory.facts)

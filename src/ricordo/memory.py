@@ -208,6 +208,10 @@ class Memory:
         """Wait until the work beside the chat (vectors, topics, facts, titles) is done; False if it takes longer."""
         return self._queue.settle(timeout)
 
+    def settle_facts(self, user_id: str, timeout: float) -> bool:
+        """Wait until the facts of what a user has said are learned; False if it takes longer."""
+        return self._queue.people.settle(self._owner(user_id), timeout)
+
     # Knowing a person
 
     def profile(self, user_id: str, agent_id: str = DEFAULT_AGENT, *, project: str | None = None) -> "Profile":

@@ -163,16 +163,17 @@ class Lane:
                 if not self._closed:
                     self._thread.add(self)
 
-    def settle(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is left to do; False after `timeout` seconds, or when a slice failed."""
+    def settle(self, timeout: float | None = None, is_done: Callable[[], bool] | None = None) -> bool:
+        """Wait until nothing is left to do, or all that matters is done; False after `timeout` or a failed slice."""
+        is_done = is_done or (lambda: not self._unfinished)
         changed = self._thread.changed
         with changed:
             before = self._failed_slices
             self._waited_for += 1
             changed.notify_all()
             try:
-                changed.wait_for(lambda: not self._unfinished or self._failed_slices > before, timeout)
-                return not self._unfinished
+                changed.wait_for(lambda: is_done() or self._failed_slices > before, timeout)
+                return is_done()
             finally:
                 self._waited_for = max(self._waited_for - 1, 0)
 
@@ -226,6 +227,7 @@ class SessionLane:
         self._most = most
         self._lock = threading.Lock()
         self.sessions: OrderedDict[SessionKey, Details] = OrderedDict()  # the last one is served first
+        self._served: Owner | None = None
         self.lane = Lane(self._slice, _THREADS[kind])
 
     def add(self, owner: Owner, session_id: str, details: Details = NO_DETAILS) -> None:
@@ -245,12 +247,21 @@ class SessionLane:
             for key in [key for key in self.sessions if key[0] == owner]:
                 del self.sessions[key]
 
+    def settle(self, owner: Owner, timeout: float) -> bool:
+        """Wait until the sessions of an owner have no work left; False after `timeout` or a failed slice."""
+        return self._is_done(owner) or self.lane.settle(timeout, lambda: self._is_done(owner))
+
+    def _is_done(self, owner: Owner) -> bool:
+        with self._lock:
+            return self._served != owner and not any(key[0] == owner for key in self.sessions)
+
     def _slice(self) -> bool:
         """One slice for the session that was added last; whether any session is left."""
         with self._lock:
             if not self.sessions:
                 return False
             key, details = self.sessions.popitem()
+            self._served = key[0]
         rest: Details | None = details
         try:
             rest = self._handler(*key, details)
@@ -259,6 +270,7 @@ class SessionLane:
                 if rest is not None and key not in self.sessions:
                     self.sessions[key] = rest
                     self.sessions.move_to_end(key, last=False)
+                self._served = None
                 left = bool(self.sessions)
         return left
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.chat.answerability import memory_question, score_memory
+from ricordo.chat.answerability import score_memory
 from ricordo.chat.past import MemoryPassage
+from ricordo.chat.question import memory_question
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -30,6 +31,10 @@ def passage(text: str, *, number: int = 1, role: str = "user", cosine: float = 0
         ("when do we move?", "time"),
         ("dove abita Renzo?", "place"),
         ("chi suona il basso?", "person"),
+        ("who lives at number 8?", "person"),
+        ("what make is my bike?", "brand"),
+        ("di che marca è la bici?", "brand"),
+        ("what did the vet charge me?", "amount"),
         ("why is Kofi leaving?", "reason"),
         ("tell me about the boat", ""),
     ],
@@ -52,6 +57,9 @@ def test_wanted_type(question: str, wanted: str) -> None:
         ("di che colore è la bici?", "la bici è di mio zio", False),
         ("when is the concert?", "the concert is on the 3rd of December", True),
         ("when is the concert?", "the concert will be wonderful", False),
+        ("when is my grade 5 exam?", "she said I can stop after grade 5", False),
+        ("who fixes the brakes?", "my brother fixes the brakes", True),
+        ("what make is the boiler?", "the boiler is dead again", False),
     ],
 )
 def test_an_answer_of_the_wanted_type(question: str, text: str, answers: bool) -> None:
@@ -84,3 +92,46 @@ def test_any_text_is_scored(question: str, texts: list[str]) -> None:
     assert chances == sorted(chances, reverse=True)
     assert all(0 <= each <= 1 for each in [*chances, findings.related, findings.answered])
     assert len(chances) == len(texts)
+
+
+def later(text: str, days: int) -> MemoryPassage:
+    """A message of another session, some days later."""
+    return MemoryPassage(f"later{days}", f"s{days}", 1, "user", text, START + timedelta(days=days), cosine=0.1)
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "after"),
+    [
+        ("what dose of propranolol do I take?", "They put me on propranolol 40 mg", "The dose went up to 80 mg now"),
+        ("quando ho fisioterapia?", "Il fisioterapista è Yuri, il martedì alle 18", "Yuri mi ha spostato al venerdì"),
+    ],
+)
+def test_a_later_message_replaces_what_it_changes(question: str, before: str, after: str) -> None:
+    """What was said last on the same thing counts now."""
+    findings = score_memory(memory_question(question), [passage(before), later(after, 5)])
+    counts = findings.current or findings.passages[0]
+    assert counts.passage.text == after
+
+
+def test_a_later_message_on_something_else_replaces_nothing() -> None:
+    """A newer message that changes another thing leaves the answer as it is."""
+    said = [passage("They put me on propranolol 40 mg"), later("I moved my desk to the window", 5)]
+    findings = score_memory(memory_question("what dose of propranolol do I take?"), said)
+    assert findings.current is None
+    assert findings.passages[0].passage.text == said[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "not_told"),
+    [
+        ("what's my vet called?", "the vet, Dr Orr, put four stitches in", "the vet put four stitches in"),
+        ("how much does Odile weigh?", "Odile weighs 61 kilos", "I weigh 88 kilos"),
+        ("why did Tomasz quit?", "Tomasz quit because of the hours", "Tomasz has quit"),
+        ("quanti chilometri ha il furgone?", "il furgone ha 90000 chilometri", "il furgone è un Ducato bianco"),
+    ],
+)
+def test_a_near_miss_is_less_of_an_answer(question: str, told: str, not_told: str) -> None:
+    """A message on the subject without the asked detail is less probably an answer than one with it."""
+    asked = memory_question(question)
+    near, right = (score_memory(asked, [passage(text)]).answered for text in (not_told, told))
+    assert near < right

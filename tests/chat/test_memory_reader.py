@@ -1,5 +1,6 @@
 """Answers from memory: what was said is quoted with its speaker and day; what was not said is not claimed."""
 
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +11,8 @@ from ricordo import Memory
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, ChatResponse
 from ricordo.errors import StoreUnavailable
+from ricordo.records.turns import Owner
+from ricordo.worker import SessionLane
 
 
 @pytest.fixture
@@ -217,3 +220,32 @@ def test_nothing_held_says_what_one_can_do(memory: Memory) -> None:
     """Without documents and memory the answer says how to give it something."""
     assert "add a document" in ask(memory, "when is my exam?", user="new").message
     assert "Aggiungi un documento" in ask(memory, "quando ho l'esame?", user="nuovo").message
+
+
+def test_a_statement_counts_at_once(memory: Memory) -> None:
+    """The message after a statement is answered with the facts that it states."""
+    chat = Chat(memory)
+    chat.ask(ChatRequest("My name is Bartholomew", "new"))
+    assert "Bartholomew" in chat.ask(ChatRequest("Hello!", "new")).message
+
+
+def test_facts_of_one_user_are_waited_for_alone() -> None:
+    """Waiting for one owner ends when that owner's work is done, and gives up where it takes too long."""
+    freed, anna, ben = threading.Event(), Owner("t", "anna"), Owner("t", "ben")
+
+    def work(owner: Owner, session_id: str, details: frozenset[str]) -> None:
+        if owner == ben:
+            freed.wait(30)
+
+    lane = SessionLane("people", work)
+    try:
+        lane.add(anna, "s")
+        assert lane.settle(anna, 30)
+        lane.add(ben, "s")
+        assert lane.settle(anna, 0.01)
+        assert not lane.settle(ben, 0.01)
+        freed.set()
+        assert lane.settle(ben, 30)
+    finally:
+        freed.set()
+        lane.lane.close()

@@ -1,85 +1,47 @@
-"""Which past messages answer a question, and whether any does.
+"""Which past messages answer a question, whether any does, and which one counts now.
 
 Pure: a question and messages go in, scored messages come out. A first model ranks them by meaning, words, speaker and
 date, and by whether something of the wanted type (a name, an age, a time) stands near those words. Two more tell from
 the best of them whether the question is answered at all: whether the talk knows its subject, and whether it holds the
-detail that is asked for. All are logistic models with weights fitted on labelled talk (docs/answering.md).
+detail that is asked for. A last one tells whether a later message replaces the best one. All are logistic models with
+weights fitted on labelled talk (docs/answering.md).
 """
 
 import math
-import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from ricordo.chat.question import FIRST_PERSON, asks_for_answers, folded
-from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
+from ricordo.chat.answer_weights import ANSWERED, RANKING, RELATED, REPLACED
+from ricordo.chat.past import NAMING, NOWHERE, UNTYPED, MemoryPassage, MessageWords
+from ricordo.chat.question import ANSWER_TYPES, MemoryQuestion, folded, forms, heard
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.text import guess_language
-from ricordo.recall.evidence import snowball_stem, snowball_stems, tokens
+from ricordo.recall.evidence import snowball_stems, tokens
 
-if TYPE_CHECKING:
-    from ricordo.chat.past import MemoryPassage
-
-_WANTED = {
-    kind: AnyLanguage(rf"\b(?:<dialogue.wanted:{kind}>)\b", flags=0)
-    for kind in (
-        "age", "surname", "name", "colour", "code", "amount", "number", "time", "place", "person", "reason",
-    )
-}  # fmt: skip
-ANSWER_TYPES = (*_WANTED, "")
 # Quotes without anything of these types answer no question for it.
 MUST_HOLD = frozenset(("age", "surname", "colour", "amount", "number", "time"))
-_HELD = {
-    "number": AnyLanguage(r"\d.*|(?:<dialogue.held:number>)", flags=0),
-    "time": AnyLanguage(r"\d.*|(?:<dialogue.held:time>)", flags=0),
-    "colour": AnyLanguage(r"(?:<dialogue.held:colour>)", flags=0),
-    "code": AnyLanguage(r"\d{3,}.*", flags=0),
+_PRECISELY_HELD = {
+    "clock": AnyLanguage(r"\b\d{1,2}[:.]\d\d\b|<dialogue.held:clock>", flags=0),
+    "year": AnyLanguage(r"\b(?:1[5-9]|20)\d\d\b|<dialogue.held:year>", flags=0),
+    "duration": AnyLanguage(r"<dialogue.held:duration>", flags=0),
+    "frequency": AnyLanguage(r"<dialogue.held:frequency>", flags=0),
+    "date": AnyLanguage(r"\d+[/.]\d+|<dialogue.held:date>", flags=0),
 }
-_AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind a number that may be an age
-_CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
-_SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
-_OWN_NAME = AnyLanguage(r"\b(?:<dialogue.own_name>)\b", flags=0)
-_ADVICE = AnyLanguage(r"\b(?:<dialogue.advice>)\b", flags=0)
+_REASON = AnyLanguage(r"<dialogue.held:reason>", flags=0)
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
-_WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
-_SENTENCE_START = re.compile(r"[.!?…:\"“«(]\s*$")
-_NAMING = frozenset(("surname", "name", "person"))
-_SHORTEST_BEGINNING = 4
-_SYNONYM = 0.7
-_ALIKE = 0.75
+_DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
 _SMOOTHING = 6
-RELATED_FROM, ANSWERED_FROM = 0.3, 0.5  # measured: docs/answering.md
-_NOWHERE = 99  # words between the question's words and an answer where one of them is missing
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryQuestion:
-    """A question as it is compared with passages: stems of its content words, wanted type, wanted speaker."""
-
-    terms: tuple[frozenset[str], ...]
-    alike: tuple[frozenset[str], ...]
-    wanted: str
-    speaker: str
-    text: str
-
-    @property
-    def for_advice(self) -> bool:
-        """Whether it asks for what the assistant said or advised."""
-        return self.speaker == "assistant" or _ADVICE.search(self.text) is not None
-
-    @property
-    def own_name(self) -> bool:
-        """Whether it asks how the user is called."""
-        return _OWN_NAME.search(self.text) is not None or (self.wanted == "name" and not self.terms)
+RELATED_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.38, 0.4  # measured: docs/answering.md
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemory:
     """A passage with the probability that it holds the answer, and the share of the question that it covers."""
 
-    passage: "MemoryPassage"
+    passage: MemoryPassage
     probability: float
     coverage: float
     answers: bool = False  # something of the wanted type stands in it
@@ -87,201 +49,181 @@ class ScoredMemory:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The scored passages, best first; how probably they know the subject, and how probably they hold the detail."""
+    """The scored passages, best first; how probably they know the subject, and how probably they hold the detail.
+
+    `current` is a later message that replaces the best one, if any.
+    """
 
     passages: tuple[ScoredMemory, ...]
     related: float = 0.0
     answered: float = 0.0
+    current: ScoredMemory | None = None
+
+    @property
+    def is_related(self) -> bool:
+        """Whether the best passage knows the subject."""
+        return self.related >= RELATED_FROM
 
     @property
     def is_answer(self) -> bool:
         """Whether the best passage answers the question."""
-        return self.related >= RELATED_FROM and self.answered >= ANSWERED_FROM
-
-
-def memory_question(question: str) -> MemoryQuestion:
-    """Read a question."""
-    plain = folded(question)
-    skipped = all_words("dialogue.past_words") | all_words("questions.asking_words")
-    small = language(guess_language(question)).vocabulary.stop_words
-    terms, alike = [], []
-    for word in dict.fromkeys(tokens(question)):
-        if word in small or word in skipped:
-            continue
-        terms.append(_forms(word))
-        alike.append(_synonyms(word))
-    wanted = next((kind for kind, pattern in _WANTED.items() if pattern.search(plain)), "")
-    speaker = "assistant" if asks_for_answers(question) else "user"
-    return MemoryQuestion(tuple(terms), tuple(alike), wanted, speaker, plain)
-
-
-@lru_cache(maxsize=4_096)
-def _synonyms(word: str) -> frozenset[str]:
-    return frozenset(
-        snowball_stem(other, each.code)
-        for each in languages()
-        for group in each.dialogue.synonyms
-        if word in group
-        for other in group
-        if other != word
-    )
+        return self.is_related and self.answered >= ANSWERED_FROM
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
-    """The words of a passage in order, with the stems of each."""
+class _Held:
+    """What a message holds of a question: words of the question, possible answers, and how they stand together."""
 
-    text: str
-    spans: tuple[tuple[int, int], ...]
-    plain: tuple[str, ...]
-    stems: tuple[frozenset[str], ...]
+    words: MessageWords
+    fillers: list[int]
+    heard: dict[int, frozenset[int]]
+    gap: int
 
     @staticmethod
-    @lru_cache(maxsize=2_048)
-    def of(text: str) -> "_Words":
-        """Read a passage."""
-        spans = tuple(each.span() for each in _WORD.finditer(text))
-        plain = tuple(folded(text[start:end]) for start, end in spans)
-        return _Words(text, spans, plain, tuple(map(_forms, plain)))
+    def of(asked: MemoryQuestion, text: str) -> "_Held":
+        words = MessageWords.of(text)
+        said = words.heard(asked)
+        fillers = [at for at in words.fillers(asked) if at not in said]
+        return _Held(words, fillers, said, words.distance(asked, fillers, list(said)))
 
-    def is_name(self, at: int, asked: frozenset[str]) -> bool:
-        """Whether a word is written like a name: a capital letter that no sentence start or calendar explains."""
-        start, end = self.spans[at]
-        if not self.text[start].isupper() or end - start < 2 or self.plain[at] in asked:
-            return False
-        if _CALENDAR.fullmatch(self.plain[at]):
-            return False
-        opens = start == 0 or _SENTENCE_START.search(self.text[:start]) is not None
-        return not opens or self._next_is_capital(at) or self.text[end : end + 1] == ","
+    def in_clause(self, worths: Sequence[float]) -> float:
+        """The most of the question that one clause with a possible answer holds, as the sum of its words' weights."""
+        clauses = {self.words.clauses[at] for at in self.fillers}
+        found: dict[int, set[int]] = {}
+        for at, numbers in self.heard.items():
+            if self.words.clauses[at] in clauses:
+                found.setdefault(self.words.clauses[at], set()).update(numbers)
+        return max((sum(worths[number] for number in numbers) for numbers in found.values()), default=0.0)
 
-    def _next_is_capital(self, at: int) -> bool:
-        if at + 1 >= len(self.spans):
-            return False
-        start = self.spans[at + 1][0]
-        return self.text[start].isupper() and start - self.spans[at][1] <= 1
-
-    def holding(self, asked: MemoryQuestion) -> list[int]:
-        """The places of words that may be the answer, by its wanted type."""
-        kind = asked.wanted
-        if kind in _NAMING or kind == "place":
-            said = frozenset(tokens(asked.text))
-            found = [at for at in range(len(self.plain)) if self.is_name(at, said)]
-            if kind == "surname":
-                return [at for at in found if self._next_is_capital(at)]
-            if kind == "place":
-                return found
-            own = [at for at in found if _SELF_NAMED.search(folded(self.text[: self.spans[at][0]]))]
-            return own if asked.own_name else [at for at in found if at not in own]
-        if kind == "age":
-            return [at for at in self._matching("number") if self._may_be_age(at)]
-        return self._matching("number" if kind == "amount" else kind)
-
-    def _matching(self, kind: str) -> list[int]:
-        pattern = _HELD.get(kind)
-        return [] if pattern is None else [at for at, word in enumerate(self.plain) if pattern.fullmatch(word)]
-
-    def _may_be_age(self, at: int) -> bool:
-        if len(self.plain[at]) > 2 and self.plain[at].isdigit():
-            return False
-        follows = at + 1 < len(self.spans) and self.spans[at + 1][0] - self.spans[at][1] <= 1
-        return not follows or _AFTER_AGE.fullmatch(self.plain[at + 1]) is not None
-
-    def distance(self, asked: MemoryQuestion, answers: Sequence[int]) -> int:
-        """The words between a possible answer and the nearest word of the question, or of the user's self."""
-        if not answers:
-            return _NOWHERE
-        heard = [
-            at
-            for at, said in enumerate(self.stems)
-            if any(_heard(term, like, said) for term, like in zip(asked.terms, asked.alike, strict=True))
-        ]
-        if not heard:
-            if not FIRST_PERSON.search(asked.text):
-                return 20
-            heard = [at for at, word in enumerate(self.plain) if FIRST_PERSON.fullmatch(word)]
-        return min((abs(one - other) for one in answers for other in heard), default=_NOWHERE)
+    def counted(self, asked: MemoryQuestion) -> bool:
+        """Whether a number stands right before what is counted."""
+        noun = forms(asked.noun)
+        return any(
+            heard(noun, frozenset(), said)
+            for at in self.words.matching("number")
+            for said in self.words.stems[at + 1 : at + 4]
+        )
 
 
-def features(asked: MemoryQuestion, passages: Sequence["MemoryPassage"]) -> list[tuple[float, ...]]:
-    """What is known of each passage, as numbers; `_RANKING` weighs them."""
+def features(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> list[tuple[float, ...]]:
+    """What is known of each passage, as numbers; `RANKING` weighs them."""
     own = [_stems(each.text) for each in passages]
-    around = [_stems(each.around) for each in passages]
-    turns: dict[tuple[str, int], set[str]] = {}
-    for passage, said in zip(passages, own, strict=True):
-        turns.setdefault((passage.session_id, passage.turn_number), set()).update(said)
-    advice = _ADVICE.search(asked.text) is not None
+    turns: dict[tuple[str, int], str] = {}
+    for passage in passages:
+        turn = (passage.session_id, passage.turn_number)
+        turns[turn] = f"{turns.get(turn, '')} {passage.text}"
     worths = _worths(asked, own)
     total = sum(worths) or 1.0
     cosines = [each.cosine for each in passages]
     mean = sum(cosines) / max(1, len(cosines))
     spread = math.sqrt(sum((each - mean) ** 2 for each in cosines) / max(1, len(cosines))) + 0.02
-    order = sorted({(each.said_at) for each in passages})
+    order = sorted({each.said_at for each in passages})
     rank = {moment: at / max(1, len(order) - 1) for at, moment in enumerate(order)}
+    pairs = list(zip(asked.terms, asked.alike, strict=True))
     kind = asked.wanted
-    typed = kind not in ("", "reason")
+    typed = kind not in UNTYPED
+    counting = bool(asked.noun) and asked.counts
     rows: list[tuple[float, ...]] = []
     for at, passage in enumerate(passages):
-        pairs = list(zip(asked.terms, asked.alike, strict=True))
-        heard = [_heard(term, like, own[at]) for term, like in pairs]
-        near = [
-            max(said, _AROUND * _heard(term, like, around[at])) for said, (term, like) in zip(heard, pairs, strict=True)
-        ]
-        before = turns.get((passage.session_id, passage.turn_number - 1), set())
-        wide = [max(said, _BEFORE * _heard(term, like, before)) for said, (term, like) in zip(near, pairs, strict=True)]
-        words = _Words.of(passage.text)
-        answers = words.holding(asked) if typed else []
-        gap = words.distance(asked, answers) if typed else _NOWHERE
-        held, missing = bool(answers), typed and not answers
+        before = turns.get((passage.session_id, passage.turn_number - 1), "")
+        after = turns.get((passage.session_id, passage.turn_number + 1), "")
+        said = [heard(term, like, own[at]) for term, like in pairs]
+        near = _at_least(said, _AROUND, pairs, passage.around)
+        wide = _at_least(near, _BEFORE, pairs, before)
+        covered, about, beside = (sum(map(_product, worths, each)) / total for each in (said, near, wide))
+        held = _Held.of(asked, passage.text)
+        answers, gap = typed and bool(held.fillers), held.gap if typed else NOWHERE
+        missing = typed and not answers
+        plain = folded(passage.text)
+        precise = bool(asked.precise) and _PRECISELY_HELD[asked.precise].search(plain) is not None
+        names = asked.names.difference(_names(passage.text))
+        unheard = names.difference(_names(passage.around), _names(before), _names(after))
+        counted = counting and held.counted(asked)
+        unsaid = len(pairs) - len(frozenset().union(*held.heard.values()))
+        fresh = len(own[at].difference(*asked.terms)) if asked.terms else len(own[at])
         rows.append(
             (
                 1.0,
                 (passage.cosine - mean) / spread,
                 passage.cosine - max(cosines),
-                sum(w * h for w, h in zip(worths, heard, strict=True)) / total,
-                sum(w * h for w, h in zip(worths, near, strict=True)) / total,
-                sum(w * h for w, h in zip(worths, wide, strict=True)) / total,
-                float(held),
+                covered,
+                about,
+                beside,
+                float(answers),
                 float(missing),
-                1 / (1 + gap) if held else 0.0,
-                float(held and gap <= 3),
-                float(held and gap > 8),
-                float(missing and kind in _NAMING),
-                float(held and gap <= 3 and kind in _NAMING),
+                1 / (1 + gap) if answers else 0.0,
+                float(answers and gap <= 3),
+                float(answers and gap > 8),
+                float(missing and kind in NAMING),
+                float(answers and gap <= 3 and kind in NAMING),
                 float(missing and kind == "age"),
-                float(held and kind == "age"),
+                float(answers and kind == "age"),
                 float(missing and kind in ("colour", "code", "surname")),
                 float(missing and kind in ("amount", "number")),
                 float(missing and kind == "time"),
                 float(missing and kind == "place"),
-                float(asked.own_name and held),
-                float(asked.own_name and not held),
-                min(heard, default=0.5),
+                float(asked.own_name and answers),
+                float(asked.own_name and not answers),
+                min(said, default=0.5),
                 sum(each == 0 for each in wide) / max(1, len(wide)),
-                float(not any(heard)),
+                float(not any(said)),
                 float(not asked.terms),
                 float(passage.role == asked.speaker),
                 float(asked.speaker == "assistant" == passage.role),
                 float(asked.speaker == "user" and passage.role == "assistant"),
-                float(advice and passage.role == "assistant"),
+                float(asked.seeks_advice and passage.role == "assistant"),
                 float(passage.text.rstrip().endswith("?")),
                 float(len(own[at]) < 3),
                 rank[passage.said_at],
-                float(_CHANGED.search(folded(passage.text)) is not None),
+                float(_CHANGED.search(plain) is not None),
                 min(1.0, len(own[at]) / 20),
                 float(kind == ""),
                 float(kind == "reason"),
+                min(wide, default=0.5),
+                float(bool(names)),
+                float(bool(unheard)),
+                float(bool(asked.names) and not names),
+                float(precise),
+                float(bool(asked.precise) and not precise),
+                float(bool(asked.noun)),
+                float(bool(asked.noun) and heard(forms(asked.noun), frozenset(), own[at]) > 0),
+                float(counted),
+                float(counting and not counted),
+                float(kind == "person" and bool(held.words.matching("kin"))),
+                float(kind == "reason" and _REASON.search(plain) is not None),
+                float(fresh < 2),
+                min(1.0, fresh / 8),
+                float(bool(held.fillers)),
+                held.in_clause(worths) / total,
+                float(held.words.are_linked(held.fillers, list(held.heard))),
+                1 / (1 + held.gap) if held.fillers else 0.0,
+                float(answers and not held.heard and bool(pairs)),
+                min(3, unsaid) / 3,
+                float(bool(pairs) and not unsaid),
             )
         )
     return rows
 
 
+def _product(one: float, other: float) -> float:
+    return one * other
+
+
+def _at_least(
+    known: Sequence[float], share: float, pairs: Sequence[tuple[frozenset[str], frozenset[str]]], text: str
+) -> list[float]:
+    """How well each word is heard, where what another text holds counts by a share."""
+    said = _stems(text) if text else frozenset()
+    return [max(one, share * heard(term, like, said)) for one, (term, like) in zip(known, pairs, strict=True)]
+
+
 def question_features(
     asked: MemoryQuestion,
-    passages: Sequence["MemoryPassage"],
+    passages: Sequence[MemoryPassage],
     rows: Sequence[tuple[float, ...]],
     logits: Sequence[float],
 ) -> tuple[float, ...]:
-    """What is known of a question and its best passage, as numbers; `_RELATED` and `_ANSWERED` weigh them."""
+    """What is known of a question and its best passage, as numbers; `RELATED` and `ANSWERED` weigh them."""
     order = sorted(range(len(logits)), key=lambda at: -logits[at])
     best = logits[order[0]]
     lead = min(4.0, best - logits[order[1]]) if len(order) > 1 else 4.0
@@ -293,38 +235,87 @@ def question_features(
     return (1.0, best, lead, total, close, top[1], *top[3:], *kinds, length)
 
 
+def replacement_features(
+    asked: MemoryQuestion, passages: Sequence[MemoryPassage], logits: Sequence[float], best: int
+) -> dict[int, tuple[float, ...]]:
+    """What is known of each later message that may replace the best one, as numbers; `REPLACED` weighs them."""
+    own = [_stems(each.text) for each in passages]
+    holders = Counter(each for said in own for each in said)
+    old = passages[best]
+    before, plain = MessageWords.of(old.text), folded(old.text)
+    typed = asked.wanted not in UNTYPED
+    wanted = frozenset[str]().union(*asked.terms)
+    names = {before.plain[at] for at in range(len(before.plain)) if before.is_name(at)} - asked.words
+    numbers = before.matching("number")
+    count = len(passages) + _SMOOTHING
+    found: dict[int, tuple[float, ...]] = {}
+    for at, new in enumerate(passages):
+        if not _may_replace(new, old):
+            continue
+        words, said = MessageWords.of(new.text), folded(new.text)
+        shared, common = (own[best] & own[at]) - wanted, own[at] & wanted
+        changed = _CHANGED.search(said) is not None
+        answers = typed and bool(words.fillers(asked))
+        precise = _PRECISELY_HELD.get(asked.precise)
+        counted = words.matching("number")
+        named = {words.plain[each] for each in range(len(words.plain)) if words.is_name(each)}
+        found[at] = (
+            1.0,
+            logits[at],
+            logits[best] - logits[at],
+            float(changed),
+            float(_DENIED.search(said) is not None),
+            min(1.0, sum(_rarity(holders[each], count) for each in shared) / 6),
+            float(bool(shared)),
+            min(1.0, sum(_rarity(holders[each], count) for each in common) / 6),
+            float(bool(common)),
+            float(answers),
+            float(typed and not answers),
+            float(answers and bool(before.fillers(asked))),
+            float(precise is not None and precise.search(said) is not None and precise.search(plain) is not None),
+            float(bool(numbers) and bool(counted)),
+            float(bool(numbers) and not counted),
+            float(bool(_units(before, numbers) & _units(words, counted))),
+            float(bool(names & named)),
+            float(bool(named)),
+            float(new.session_id == old.session_id),
+            float(new.role == "user"),
+            float(new.role == old.role),
+            float(len(words.plain) < 12),
+            min(1.0, len(words.plain) / 30),
+            new.cosine - old.cosine,
+            float(new.text.rstrip().endswith("?")),
+            float(changed and answers),
+            float(changed and bool(common or shared)),
+        )
+    return found
+
+
+def _may_replace(new: MemoryPassage, old: MemoryPassage) -> bool:
+    later = new.said_at > old.said_at and (new.session_id, new.turn_number) != (old.session_id, old.turn_number)
+    return later and (new.role == "user" or old.role == "assistant")
+
+
+def _units(words: MessageWords, numbers: Sequence[int]) -> set[str]:
+    """The beginnings of the words behind numbers."""
+    return {word[:5] for at in numbers for word in words.plain[at + 1 : at + 3]}
+
+
 def _worths(asked: MemoryQuestion, own: Sequence[Collection[str]]) -> list[float]:
     count = len(own) + _SMOOTHING
-    worths = []
-    for term, like in zip(asked.terms, asked.alike, strict=True):
-        saying = sum(1 for said in own if _heard(term, like, said) > 0)
-        worths.append(math.log(1 + (count - saying + 0.5) / (saying + 0.5)))
-    return worths
+    return [
+        _rarity(sum(1 for said in own if heard(term, like, said) > 0), count)
+        for term, like in zip(asked.terms, asked.alike, strict=True)
+    ]
 
 
-def _heard(term: frozenset[str], like: frozenset[str], said: Collection[str]) -> float:
-    if not term.isdisjoint(said):
-        return 1.0
-    if any(_alike(one, other) for one in term for other in said):
-        return _ALIKE
-    return _SYNONYM if not like.isdisjoint(said) else 0.0
+def _rarity(saying: int, count: int) -> float:
+    return math.log(1 + (count - saying + 0.5) / (saying + 0.5))
 
 
 def is_heard(term: frozenset[str], word: str) -> bool:
     """Whether a word is a form of a question's word."""
-    return _heard(term, frozenset(), _forms(word)) > 0
-
-
-def _alike(one: str, other: str) -> bool:
-    if one[:_SHORTEST_BEGINNING] != other[:_SHORTEST_BEGINNING] or min(len(one), len(other)) < _SHORTEST_BEGINNING:
-        return False
-    return abs(len(one) - len(other)) <= 4 and (one.startswith(other) or other.startswith(one))
-
-
-@lru_cache(maxsize=32_768)
-def _forms(word: str) -> frozenset[str]:
-    """The stems of a word in every language."""
-    return frozenset(snowball_stem(word, code) for code in codes())
+    return heard(term, frozenset(), forms(word)) > 0
 
 
 @lru_cache(maxsize=2_048)
@@ -333,19 +324,30 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(snowball_stems(text, guess_language(text)))
 
 
-def score_memory(asked: MemoryQuestion, passages: Sequence["MemoryPassage"]) -> Findings:
-    """Every passage with its probability, best first, and whether the best one answers."""
+@lru_cache(maxsize=2_048)
+def _names(text: str) -> frozenset[str]:
+    """The words of a message, and without a genitive s: "Odile's" speaks of Odile."""
+    return frozenset(form for word in tokens(text) for form in (word, word.removesuffix("s"), f"{word}s"))
+
+
+def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Findings:
+    """Every passage with its probability, best first; whether the best one answers, and what replaces it."""
     if not passages:
         return Findings(())
     rows = features(asked, passages)
-    logits = [_weighed(_RANKING, row) for row in rows]
+    logits = [_weighed(RANKING, row) for row in rows]
     best = question_features(asked, passages, rows, logits)
     found = [
         ScoredMemory(passage, _probability(logit), row[4], answers=row[6] > 0)
         for passage, row, logit in zip(passages, rows, logits, strict=True)
     ]
     ordered = tuple(sorted(found, key=lambda each: -each.probability))
-    return Findings(ordered, _probability(_weighed(_RELATED, best)), _probability(_weighed(_ANSWERED, best)))
+    first = max(range(len(logits)), key=lambda at: logits[at])
+    later = replacement_features(asked, passages, logits, first)
+    chances = {at: _probability(_weighed(REPLACED, row)) for at, row in later.items()}
+    newest = max(chances, key=lambda at: chances[at], default=first)
+    current = found[newest] if chances.get(newest, 0.0) >= REPLACED_FROM else None
+    return Findings(ordered, _probability(_weighed(RELATED, best)), _probability(_weighed(ANSWERED, best)), current)
 
 
 def _weighed(weights: Sequence[float], row: Sequence[float]) -> float:
@@ -354,22 +356,3 @@ def _weighed(weights: Sequence[float], row: Sequence[float]) -> float:
 
 def _probability(logit: float) -> float:
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
-
-
-# Fitted on labelled talk: training/answers/train.py.
-_RANKING = (
-    -4.53, 1.48, 1.98, -0.80, 2.55, -1.73, 0.36, -0.51, 0.71, -0.01, 0.09, -1.14, 0.24, -2.17, 0.79, -0.29, -0.92,
-    -0.91, -0.10, 6.65, 1.63, 0.10, -0.85, 0.04, -0.24, 1.71, 0.47, 1.24, 1.26, -2.11, -0.50, 0.80, 0.29, 1.54,
-    0.21, 0.23,
-)  # fmt: skip
-_RELATED = (
-    2.32, 0.26, 0.20, 0.10, 15.11, 0.47, 0.37, 0.36, 0.59, 0.05, -0.13, -0.96, -0.01, -0.40, -0.09, 0.12, 4.00,
-    1.22, -0.10, -0.34, -1.37, 0.16, 0.37, 0.03, -0.01, -1.14, -0.63, 0.16, 0.37, -0.52, -0.23, 0.22, -0.38, -0.20,
-    -0.09, -0.12, 0.78, -0.02, -0.22, 1.40, 0.0, 0.83, 0.44, -0.21, -0.54, -0.28, -0.27, 0.58, 0.15, -0.22, -0.02,
-    -2.03,
-)  # fmt: skip
-_ANSWERED = (
-    0.13, 0.08, 0.07, -0.02, 2.53, 0.15, -0.01, 0.0, -0.06, 0.06, -0.61, 0.52, 0.18, -0.15, -1.42, -0.16, -0.90,
-    -0.24, -0.29, -1.63, 1.81, 1.26, 1.49, 3.42, 1.01, -0.35, 0.34, 1.37, -0.06, 0.43, 0.06, 1.31, 0.88, 0.65, 0.36,
-    -0.13, -0.46, 0.11, 0.98, -0.38, -2.62, -1.31, -0.46, 0.84, -0.79, 0.28, 0.38, 0.17, 0.97, 0.98, 0.11, 1.29,
-)  # fmt: skip

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.answerability import MUST_HOLD, MemoryQuestion, ScoredMemory, is_heard, memory_question, score_memory
-from ricordo.chat.question import DialogueAct, asks_for_answers, folded
+from ricordo.chat.answerability import MUST_HOLD, ScoredMemory, is_heard, score_memory
+from ricordo.chat.question import DialogueAct, MemoryQuestion, asks_for_answers, folded, memory_question
 from ricordo.languages.dates import Period, periods, relative_day
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
@@ -142,16 +142,20 @@ class MemoryReader:
             return known
         findings = score_memory(asked, self._past.passages(question))
         found = findings.passages if earlier else self._current(findings.passages)
-        if not _about_the_past(question):  # then meaning alone is no evidence: one of its words must have been said
+        own = _about_the_past(question)
+        if not own:  # then meaning alone is no evidence: one of its words must have been said
             found = tuple(each for each in found if each.coverage > 0)
+        if found and (own or findings.is_related) and (names := _alternatives(found[0].passage.text, asked)):
+            line = self._phrases.which.replace("{names}", ", ".join(names))
+            quoted = self._quote(found[0].passage, asked)
+            return MemoryAnswer(f"{line}\n{quoted}", round(findings.related, 3), (found[0].passage,))
         missing = asked.wanted in MUST_HOLD and not any(each.answers for each in found[:_MOST_QUOTES])
         if not found or missing or not findings.is_answer:
             return None
         certain = round(findings.answered, 3)
-        if names := _alternatives(found[0].passage.text, asked):
-            line = self._phrases.which.replace("{names}", ", ".join(names))
-            quoted = self._quote(found[0].passage, asked)
-            return MemoryAnswer(f"{line}\n{quoted}", certain, (found[0].passage,))
+        if not earlier and findings.current is not None:  # what was said last counts
+            last = findings.current.passage
+            return MemoryAnswer(self._quote(last, asked), certain, (last,))
         near = [found[0], *(each for each in found[1:] if _is_near(each, found[0]))]
         most = 1 if self._is_brief else _MOST_LISTED if _LISTING.search(asked.text) else _MOST_QUOTES
         chosen = _with_answer(_newest(_distinct(near)[:most]), found, asked)

@@ -1,17 +1,20 @@
-"""What is held for one user, as the reader needs it: passages of past turns, sessions by day, facts.
+"""What is held for one user, as the reader needs it: passages of past turns and their words, sessions by day, facts.
 
 Every read goes through the index or by id; nothing scans all turns. Answers that the reader quoted from memory are no
 source of their own, and neither are questions that it answered.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from ricordo.chat.question import STATED
+from ricordo.chat.question import FIRST_PERSON, STATED, MemoryQuestion, folded, forms, heard
+from ricordo.languages.registry import AnyLanguage, language
+from ricordo.languages.text import guess_language
 from ricordo.recall.ranking import cosine_threshold
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 
@@ -189,3 +192,120 @@ class Past:
             self._memory.forget_fact(fact.id, user_id=self._user, agent_id=self._agent)
         for passage in passages:
             self._memory.forget_message(passage.message_id, user_id=self._user)
+
+
+_HELD = {
+    "number": AnyLanguage(r"\d.*|(?:<dialogue.held:number>)", flags=0),
+    "time": AnyLanguage(r"\d.*|(?:<dialogue.held:time>)", flags=0),
+    "colour": AnyLanguage(r"(?:<dialogue.held:colour>)", flags=0),
+    "code": AnyLanguage(r"\d{3,}.*", flags=0),
+    "kin": AnyLanguage(r"(?:<dialogue.held:kin>)", flags=0),
+}
+_AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind a number that may be an age
+_CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
+_SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
+_LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
+_CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
+_WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
+_SENTENCE_START = re.compile(r"[.!?…:\"“«(]\s*$")
+NAMING = frozenset(("surname", "name", "person", "brand"))
+UNTYPED = frozenset(("", "reason"))
+NOWHERE = 99  # words between the question's words and an answer where one of them is missing
+_FARTHEST_LINK = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MessageWords:
+    """The words of a message in order, with the stems of each, and the number of its clause."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    plain: tuple[str, ...]
+    stems: tuple[frozenset[str], ...]
+    clauses: tuple[int, ...]
+
+    @staticmethod
+    @lru_cache(maxsize=2_048)
+    def of(text: str) -> "MessageWords":
+        """Read a message."""
+        spans = tuple(each.span() for each in _WORD.finditer(text))
+        plain = tuple(folded(text[start:end]) for start, end in spans)
+        cuts = [each.end() for each in _CLAUSE.finditer(text)]
+        clauses = tuple(sum(cut <= start for cut in cuts) for start, _ in spans)
+        return MessageWords(text, spans, plain, tuple(map(forms, plain)), clauses)
+
+    def is_name(self, at: int) -> bool:
+        """Whether a word is written like a name: a capital letter that no sentence start or calendar explains."""
+        start, end = self.spans[at]
+        if not self.text[start].isupper() or end - start < 2 or _CALENDAR.fullmatch(self.plain[at]):
+            return False
+        opens = start == 0 or _SENTENCE_START.search(self.text[:start]) is not None
+        return not opens or self._next_is_capital(at) or self.text[end : end + 1] == ","
+
+    def _next_is_capital(self, at: int) -> bool:
+        if at + 1 >= len(self.spans):
+            return False
+        start = self.spans[at + 1][0]
+        return self.text[start].isupper() and start - self.spans[at][1] <= 1
+
+    def fillers(self, asked: MemoryQuestion) -> list[int]:
+        """The places of words that may be the answer, by its wanted type; words of the question are none."""
+        return [at for at in self._of_type(asked) if self.plain[at] not in asked.words]
+
+    def _of_type(self, asked: MemoryQuestion) -> list[int]:
+        kind = asked.wanted
+        if kind in NAMING or kind == "place":
+            found = [at for at in range(len(self.plain)) if self.is_name(at)]
+            if kind == "surname":
+                return [at for at in found if self._next_is_capital(at)]
+            if kind in ("place", "brand"):
+                return found
+            own = [at for at in found if _SELF_NAMED.search(folded(self.text[: self.spans[at][0]]))]
+            if asked.own_name:
+                return own
+            return [at for at in found if at not in own] + (self.matching("kin") if kind == "person" else [])
+        if kind == "age":
+            return [at for at in self.matching("number") if self._may_be_age(at)]
+        if kind in UNTYPED:
+            small = language(guess_language(self.text)).vocabulary.stop_words
+            return [at for at, word in enumerate(self.plain) if word not in small and len(word) > 2]
+        return self.matching("number" if kind == "amount" else kind)
+
+    def matching(self, kind: str) -> list[int]:
+        """The places of numbers, times, colours, codes or words for people."""
+        pattern = _HELD[kind]
+        return [at for at, word in enumerate(self.plain) if pattern.fullmatch(word)]
+
+    def _may_be_age(self, at: int) -> bool:
+        if len(self.plain[at]) > 2 and self.plain[at].isdigit():
+            return False
+        follows = at + 1 < len(self.spans) and self.spans[at + 1][0] - self.spans[at][1] <= 1
+        return not follows or _AFTER_AGE.fullmatch(self.plain[at + 1]) is not None
+
+    def heard(self, asked: MemoryQuestion) -> dict[int, frozenset[int]]:
+        """The places of words of the question, each with the numbers of the question's words that it holds."""
+        terms = list(enumerate(zip(asked.terms, asked.alike, strict=True)))
+        found = {
+            at: frozenset(number for number, (term, like) in terms if heard(term, like, said))
+            for at, said in enumerate(self.stems)
+        }
+        return {at: numbers for at, numbers in found.items() if numbers}
+
+    def distance(self, asked: MemoryQuestion, fillers: Sequence[int], heard_at: Sequence[int]) -> int:
+        """The words between a possible answer and the nearest word of the question, or of the user's self."""
+        if not fillers:
+            return NOWHERE
+        if not heard_at:
+            if not FIRST_PERSON.search(asked.text):
+                return 20
+            heard_at = [at for at, word in enumerate(self.plain) if FIRST_PERSON.fullmatch(word)]
+        return min((abs(one - other) for one in fillers for other in heard_at), default=NOWHERE)
+
+    def are_linked(self, fillers: Sequence[int], heard_at: Sequence[int]) -> bool:
+        """Whether only linking words stand between a possible answer and a word of the question: "my vet, Dr Orr"."""
+        for one in fillers:
+            for other in heard_at:
+                first, last = sorted((one, other))
+                if last - first <= _FARTHEST_LINK and all(map(_LINK.fullmatch, self.plain[first + 1 : last])):
+                    return True
+        return False

@@ -58,6 +58,7 @@ log = logging.getLogger("ricordo")
 
 EARLIER_ANSWERS = 4
 MOST_RECALLED = 3  # messages that a turn names as sent to the model; its receipt has all
+FACTS_PATIENCE = 0.25  # seconds that the reader waits for the facts of what the user said a moment ago
 WARMING = ("Che cosa sai del mio forno?", "What do you know about my oven?")
 WARMING_USER = "warm-up"  # nothing is stored for it
 
@@ -196,6 +197,8 @@ class Chat:
         turn_id = request.turn_id or new_id(self.memory.clock.now())
         state = _TurnState(request, session, turn_id, is_new=session.id != request.session_id)
         state.language = self.language(request.query, session)
+        if isinstance(self.answerer, Reader):
+            self.memory.settle_facts(request.user_id, FACTS_PATIENCE)
         try:
             state.turn = session.ask(request.query, turn_id=turn_id, metadata=dict(request.metadata))
         except ConflictError:

@@ -1,4 +1,4 @@
-"""What a message does and asks: its dialogue act, the kind of its question, and its subject words.
+"""What a message does and asks: its dialogue act, the kind of its question, its subject words, the wanted answer.
 
 Pure. The act (small talk, a command, a statement, a claim, a question) and the kind (definition, list, reason…) follow
 from the phrasing, by rules of all languages on the folded message. Words that only phrase the question ("spiegami",
@@ -6,10 +6,12 @@ from the phrasing, by rules of all languages on the folded message. Words that o
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
-from ricordo.languages.registry import AnyLanguage, all_words, codes, language
+from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.languages.text import fold, guess_language, sentences
 from ricordo.limits import readable
 from ricordo.recall.evidence import snowball_stem, tokens
@@ -226,3 +228,119 @@ def _clause_act(clause: str) -> Act | None:
 def _rest(message: str, plain: str, start: int) -> str:
     """The end of the message that corresponds to the end of its folded form."""
     return message.strip()[-(len(plain) - start) :].strip(" .") if start < len(plain) else message
+
+
+# What an answer must hold, tried in this order; then more exactly, where a number or a time is wanted.
+_WANTED = {
+    kind: AnyLanguage(rf"\b(?:<dialogue.wanted:{kind}>)\b", flags=0)
+    for kind in (
+        "age", "surname", "name", "colour", "brand", "code", "amount", "number", "time", "place", "person", "reason",
+    )
+}  # fmt: skip
+_PRECISE = {
+    kind: AnyLanguage(rf"\b(?:<dialogue.wanted:{kind}>)\b", flags=0)
+    for kind in ("clock", "year", "duration", "frequency", "date")
+}
+ANSWER_TYPES = (*_WANTED, "")
+_WHO = AnyLanguage(r"\W*(?:<dialogue.wanted:person>)\b", flags=0)
+_NO_PERSON = frozenset(("code", "amount", "number", "time", "place"))
+_OWN_NAME = AnyLanguage(r"\b(?:<dialogue.own_name>)\b", flags=0)
+_ADVICE = AnyLanguage(r"\b(?:<dialogue.advice>)\b", flags=0)
+_ASKED_NOUN = AnyLanguage(r"\b(?:<dialogue.asked_noun>)(?P<noun>[^\W\d_]{3,})", flags=0)
+_COUNTING = AnyLanguage(r"\b(?:<dialogue.counting>)\b", flags=0)
+_CAPITALIZED = re.compile(r"(?<=[^.!?:“«\"\s] )[A-ZÀ-Ý][a-zà-ÿ][\w-]*")
+_SHORTEST_BEGINNING = 4
+_SYNONYM, _ALIKE = 0.7, 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuestion:
+    """A question as it is compared with messages: stems of its content words, wanted answer, wanted speaker.
+
+    `noun` is what is asked for ("which instrument"), `names` are the names in the question, `words` all its words.
+    """
+
+    terms: tuple[frozenset[str], ...]
+    alike: tuple[frozenset[str], ...]
+    wanted: str
+    speaker: str
+    text: str
+    precise: str = ""
+    noun: str = ""
+    names: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+
+    @property
+    def seeks_advice(self) -> bool:
+        """Whether it asks what to do."""
+        return _ADVICE.search(self.text) is not None
+
+    @property
+    def for_advice(self) -> bool:
+        """Whether it asks for what the assistant said or advised."""
+        return self.speaker == "assistant" or self.seeks_advice
+
+    @property
+    def counts(self) -> bool:
+        """Whether it asks how many there are."""
+        return _COUNTING.search(self.text) is not None
+
+    @property
+    def own_name(self) -> bool:
+        """Whether it asks how the user is called."""
+        return _OWN_NAME.search(self.text) is not None or (self.wanted == "name" and not self.terms)
+
+
+def memory_question(question: str) -> MemoryQuestion:
+    """Read a question about the past."""
+    plain = folded(question)
+    asking = all_words("questions.asking_words")
+    small = language(guess_language(question)).vocabulary.stop_words
+    words = tuple(dict.fromkeys(tokens(question)))
+    content = [
+        word for word in words if not (word in small or word in asking or word in all_words("dialogue.past_words"))
+    ]
+    wanted = next((kind for kind, pattern in _WANTED.items() if pattern.search(plain)), "")
+    if wanted in _NO_PERSON and _WHO.match(plain):
+        wanted = "person"
+    precise = next((kind for kind, pattern in _PRECISE.items() if pattern.search(plain)), "")
+    asked = _ASKED_NOUN.search(plain)
+    noun = asked["noun"] if asked and asked["noun"] not in small else ""
+    return MemoryQuestion(
+        tuple(map(forms, content)), tuple(map(_synonyms, content)), wanted,
+        "assistant" if asks_for_answers(question) else "user", plain, precise, noun,
+        frozenset(map(folded, _CAPITALIZED.findall(question))), frozenset(words),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4_096)
+def _synonyms(word: str) -> frozenset[str]:
+    return frozenset(
+        snowball_stem(other, each.code)
+        for each in languages()
+        for group in each.dialogue.synonyms
+        if word in group
+        for other in group
+        if other != word
+    )
+
+
+@lru_cache(maxsize=32_768)
+def forms(word: str) -> frozenset[str]:
+    """The stems of a word in every language."""
+    return frozenset(snowball_stem(word, code) for code in codes())
+
+
+def heard(term: frozenset[str], like: frozenset[str], said: Collection[str]) -> float:
+    """How well stems hold a word of a question, from 0 to 1: the word, one with the same beginning, a synonym."""
+    if not term.isdisjoint(said):
+        return 1.0
+    if any(_begins_alike(one, other) for one in term for other in said):
+        return _ALIKE
+    return _SYNONYM if not like.isdisjoint(said) else 0.0
+
+
+def _begins_alike(one: str, other: str) -> bool:
+    if one[:_SHORTEST_BEGINNING] != other[:_SHORTEST_BEGINNING] or min(len(one), len(other)) < _SHORTEST_BEGINNING:
+        return False
+    return abs(len(one) - len(other)) <= 4 and (one.startswith(other) or other.startswith(one))

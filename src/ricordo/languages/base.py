@@ -220,13 +220,15 @@ class DialogueWords:
     talk: str
     last_session: str
     about_me: str
-    # Words of a question by which the wanted answer is told, by type: age, surname, name, colour, code, amount, number,
-    # time, place, person, reason; and of the question how the user is called.
+    # Words of a question by which the wanted answer is told, by type: age, surname, name, colour, brand, code, amount,
+    # number, time, place, person, reason; more exactly clock, year, duration, frequency, date; and of the question how
+    # the user is called.
     wanted: Mapping[str, str]
     own_name: str
     advice: str  # words of a question for what the assistant advised
-    # What an answer of a type holds, beside digits and names; the words behind a number that may be an age, the words
-    # of the calendar that are written like names, and how one says one's own name.
+    # What an answer of a type holds, beside digits and names; kin are words for people, reason begins one; the words
+    # behind a number that may be an age, the words of the calendar that are written like names, and how one says one's
+    # own name.
     held: Mapping[str, str]
     self_named: str
     # Words that any question about the past may hold; words for the same thing, for people and their surroundings.
@@ -244,6 +246,12 @@ class DialogueWords:
     several: str
     item_ends: str
     conjunctions: str
+    # What stands before the noun that is asked for ("which"), questions that count, the words between a noun
+    # and its name, and the words that begin a clause.
+    asked_noun: str = ""
+    counting: str = ""
+    links: str = ""
+    clause_words: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1241,11 +1241,15 @@ DIALOGUE = DialogueWords(
         "surname": r"surname|(?:last|family|first|full|maiden) name",
         "name": r"(?:name|names|called|nickname|named|addressed)",
         "colour": r"(?:what|which) colou?rs?",
+        "brand": r"(?:what|which) (?:brand|make|model)",
         "code": r"(?:phone|telephone|number|code|pin|registration|password|plate)",
-        "amount": r"how much|price|cost|costs|salary|rent|budget|bill|fee|wage",
+        "amount": (
+            r"how much|price|cost|costs|salary|rent|budget|bill|fees?|fare|wage|charg\w+|pay|pays|paid|worth|owe"
+            r"|deposit|earn\w*"
+        ),
         "number": (
             r"how (?:many|long|far|often|high|hot|cold|big|large|deep|fast|tall|wide|heavy|thick)"
-            r"|temperature|percentage|speed|distance|dose|size|page|weight|height|score|grade|percent"
+            r"|temperature|percentage|speed|distance|dose|size|page|weight|height|score|grade|percent|pressure|level"
         ),
         "time": (
             r"when|what (?:time|day|days|date|year|month)|which (?:day|days|date|year|month|evening|morning)"
@@ -1256,6 +1260,11 @@ DIALOGUE = DialogueWords(
         ),
         "person": r"who|whom|whose|who's|whos|which (?:person|friend|colleague|doctor|teacher|brother|sister)",
         "reason": r"why|how come|what for",
+        "clock": r"what time|what hour|kick-off",
+        "year": r"(?:what|which) year",
+        "duration": r"how long|how many (?:minutes|hours|days|nights|weeks|months|years)",
+        "frequency": r"how often|how many times|how regularly",
+        "date": r"(?:what|which) (?:day|days|date|evening|morning|weekday|month)|when",
     },
     advice=r"should|shall|must|mustn't|supposed to|was i to|am i to|ought|have to|need to|idea|tip|advice|advise\w*|recommend\w*|suggest\w*|opinion|you think",
     own_name=r"my name|am i called|i'm called|i am called|i go by|call me|i called",
@@ -1283,6 +1292,33 @@ DIALOGUE = DialogueWords(
             r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september"
             r"|october|november|december|christmas|easter|i'm|ok|okay|hi|hello|hey"
         ),
+        "clock": (
+            r"\b\d{1,2} ?(?:am|pm|a\.m|p\.m)\b|\bo'clock\b|\bnoon\b|\bmidnight\b|\b(?:half|quarter) (?:past|to)\b"
+            r"|\bat (?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
+            r"|\b(?:by|till|until|before|after|around|from|to) \d{1,2}\b"
+        ),
+        "year": r"years? ago|\b(?:this|last|next) year",
+        "date": (
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|\bmarch\b|april|\bmay\b|\bjune|\bjuly|august"
+            r"|september|october|november|december|\btoday|tomorrow|yesterday|tonight|\b\d{1,2}(?:st|nd|rd|th)\b|weekend"
+            r"|christmas|easter|(?:next|last) (?:week|month|year)|\bago\b|spring|summer|autumn|winter|mornings?|evenings?"
+            r"|\b(?:in|within) (?:\w+ ){1,2}(?:days?|weeks?|months?)|when i was|\bafter\b|\bbefore\b"
+        ),
+        "duration": (
+            r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty"
+            r"|ninety|half|an?|few|couple of|whole)[ -]?(?:\w+ )?(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?"
+            r"|weeks?|fortnights?|months?|years?)|\bsince\b|decade"
+        ),
+        "frequency": (
+            r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
+            r"|\ba (?:day|week|month|year)\b"
+        ),
+        "kin": (
+            r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|partner|girlfriend|boyfriend|uncle|aunt"
+            r"|cousin|nephew|niece|grand\w+|nan|gran|granny|neighbou?rs?|boss|manager|friends?|mate|colleagues?|teacher"
+            r"|doctor|nurse|vet|in-law|kids|children|twins|parents|landlord|flatmate|roommate|alone|myself"
+        ),
+        "reason": r"\bbecause|\bcos\b|\bcause\b|\bsince\b|\bso\b|\bas\b|\bdue to|\bfor\b|\bto\b|otherwise",
     },
     self_named=r"i'm|im|i am|my name is|my name's|call me|name's|this is|they call me",
     past_words=words(
@@ -1320,8 +1356,10 @@ DIALOGUE = DialogueWords(
         words("shop business store place"),
     ),
     changed=(
-        r"now|instead|actually|in the end|changed|moved|no longer|anymore|not any more|switched|new|up to"
-        r"|went up|put up|update|correction|rather"
+        r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to"
+        r"|(?:went|gone|put) (?:up|down|back)|update|correction|rather|renamed|raised|cut|reduced|postponed|swapped|replaced"
+        r"|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all|make (?:that|it)"
+        r"|bec[ao]me|bumped|shifted|brought forward|slipped"
     ),
     earlier=r"before|previously|formerly|used to|earlier|originally|at first|back then",
     listing=r"what are|which are|who are|list|all (?:the|my|of)|everything|names",
@@ -1340,6 +1378,13 @@ DIALOGUE = DialogueWords(
     several=r"two|three|four|five|six|both|2|3|4|5|6|several|a couple of",
     item_ends=r"on|in|at|from|for|with|which|who|is|has|does|the",
     conjunctions=r"and|or",
+    asked_noun=(
+        r"(?:which|what|whose|how many|how much)\s+(?:(?:kind|sort|type|brand|make)\s+of\s+)?(?:(?:was|is|are|were)\s+)?"
+        r"(?:(?:the|my|our|his|her|their)\s+)*"
+    ),
+    counting=r"how many",
+    links=r"is|was|are|'s|s|called|named|a|the|my|our|of|dr|mr|mrs|miss|new",
+    clause_words=r"and|but|so|because|while|who|which",
 )
 
 

@@ -1370,14 +1370,16 @@ DIALOGUE = DialogueWords(
         "surname": r"cognome|nome di battesimo|nome completo|di cognome",
         "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
         "colour": r"(?:di che|che|quale|di quale) color[ei]",
+        "brand": r"(?:che|quale) (?:marca|modello)",
         "code": r"telefono|numero|codice|targa|pin|password|matricola",
         "amount": (
             r"quanto (?:costa\w*|pag\w+|spend\w*|speso|guadagn\w+|vale|prend\w+|chied\w+|ho|mi|ci|si|e|era|devo|posso)"
-            r"|quanti soldi|prezzo|costo|stipendio|affitto|budget|tariffa|rata|importo"
+            r"|quanti soldi|prezzo|costo|stipendio|affitto|budget|tariffa|rata|importo|caparra|anticipo|canone|quota"
+            r"|cost(?:a|ano|ato|ata|ati|ate)|pag(?:o|a|hi|hiamo|ato|ata|ati|ate)"
         ),
         "number": (
             r"quant[oaie]|in quanti|temperatura|percentuale|velocita|distanza|dose|dosaggio|taglia|pagina|peso|altezza|voto"
-            r"|tasso|percento"
+            r"|tasso|percento|pressione|livello"
         ),
         "time": (
             r"quando|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno"
@@ -1389,6 +1391,13 @@ DIALOGUE = DialogueWords(
         ),
         "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic\w+|dottor\w+|profess\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
+        "clock": r"a che or[ae]|che ore",
+        "year": r"(?:che|quale) anno",
+        "duration": (
+            r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)"
+        ),
+        "frequency": r"ogni quanto|quante volte",
+        "date": r"(?:che|quale|quali|qual) giorn[oi]|che (?:data|mese|sera)|quando",
     },
     advice=r"devo|dovevo|dovrei|bisogna|conviene|consigli\w*|suggeri\w*|raccomand\w*|propost\w*|idea|serviva|occorre|secondo te|rimedio|come (?:posso|faccio)|cosa (?:rispondo|faccio|dico|devo)|a tuo parere",
     own_name=r"mi chiamo|mio nome|chiamarmi|mi chiamavo",
@@ -1415,6 +1424,29 @@ DIALOGUE = DialogueWords(
             r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio"
             r"|agosto|settembre|ottobre|novembre|dicembre|natale|pasqua|ciao|salve|buongiorno|buonasera|ok"
         ),
+        "clock": (
+            r"\balle? (?:\d{1,2}|una|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici)\b|\bmezzogiorno\b"
+            r"|\bmezzanotte\b|\bdalle \d|\b\d{1,2} e (?:mezz|un quarto|trenta)|\bore \d"
+        ),
+        "year": r"anni fa|quest'anno|anno (?:scorso|prossimo)|anni (?:cinquanta|sessanta|settanta|ottanta|novanta)",
+        "date": (
+            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|\bmarzo|aprile|maggio|giugno|luglio"
+            r"|agosto|settembre|ottobre|novembre|dicembre|\boggi|domani|\bieri|stasera|stamattina|\bfa\b|prossim|scors"
+            r"|\bil \d{1,2}\b|l'\d{1,2}\b|natale|pasqua|primavera|estate|autunno|inverno|mattin|sera\b"
+            r"|\b(?:tra|fra|entro) (?:\w+ ){1,2}(?:giorni|settiman|mesi)|quando (?:ero|avevo)|\bdopo\b|\bprima\b"
+        ),
+        "duration": (
+            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?"
+            r"|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]"
+            r"|ann[oi])|\bdal\b|decennio"
+        ),
+        "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|alla settimana",
+        "kin": (
+            r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w"
+            r"|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori"
+            r"|ragazz\w|soci\w?|nessuno"
+        ),
+        "reason": (r"perche|siccome|poiche|dato che|visto che|quindi|\bcosi\b|\bper\b|\bse no\b|altrimenti"),
     },
     self_named=r"mi chiamo|sono|io sono|chiamami|chiamatemi|il mio nome e|mi chiamano",
     past_words=words(
@@ -1454,8 +1486,10 @@ DIALOGUE = DialogueWords(
         words("scuola istituto liceo alberghiero"),
     ),
     changed=(
-        r"ora|adesso|invece|alla fine|cambiat\w+|spostat\w+|non piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+"
-        r"|anzi|correggo|aggiorn\w+"
+        r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+"
+        r"|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso|al posto|torn\w+|slitt\w+|anticipat\w+|rimandat\w+"
+        r"|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
+        r"|finalmente|mi sbagliavo|diventat\w+|sostitui\w+"
     ),
     earlier=r"prima|un tempo|precedente\w*|vecchi\w*|all'inizio|in origine|allora",
     listing=r"quali|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
@@ -1474,6 +1508,13 @@ DIALOGUE = DialogueWords(
     several=r"due|tre|quattro|cinque|sei|entramb[ei]|2|3|4|5|6|alcun[ei]|un paio di",
     item_ends=r"il|lo|la|l|le|i|gli|a|in|da|per|con|che|fa|e|ha|nel|al|alle",
     conjunctions=r"e|ed|o|oppure",
+    asked_noun=(
+        r"(?:che|quale|quali|qual|quanti|quante|quanto|quanta)\s+(?:(?:tipo|genere|marca|specie)\s+(?:di\s+|d'))?"
+        r"(?:(?:e|era|sono)\s+)?(?:(?:il|la|lo|i|le|gli|mio|mia|miei|mie|nostr\w)\s+)*"
+    ),
+    counting=r"quant[ie]",
+    links=r"si|chiama|chiamano|e|era|il|la|mio|mia|di|signor|signora|dottor|dottoressa|zio|zia",
+    clause_words=r"e|ma|perché|quindi|mentre|che",
 )
 
 
