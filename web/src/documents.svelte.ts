@@ -90,9 +90,10 @@ class Documents {
       const added: Document = await upload("/documents", {}, file, (part) => (coming.part = part));
       coming.document = added;
       const only = limit.of(route.session);
-      if (route.view !== "chat") this.dismiss(coming);
-      else if (only.length) await limit.set(route.session, [...only, added.id]); // it was put into this conversation
-      notices.say(t("added", { title: added.title, count: added.chunk_count }));
+      if (route.view !== "chat") {
+        this.dismiss(coming);
+        notices.say(t("added", { title: added.title, count: added.chunk_count }));
+      } else if (only.length) await limit.set(route.session, [...only, added.id]); // it was put into this conversation
       tell({ kind: "documents" });
       await this.load();
     } catch (error) {
