@@ -31,6 +31,7 @@ PATIENCE = 120.0  # seconds that a search waits for a complete index
 MAX_UNREAD = 512  # turns that a context may index; a longer backlog is left to the background
 TOKENS_RECALLED = 128  # of a prompt for one recalled message
 LEAST_RECALLED, MOST_RECALLED = 20, 128
+RELEVANT_AMONG = 3  # times the limit that are looked at for relevant ones
 QUOTED = 3  # past turns returned when a question quotes something
 
 
@@ -85,8 +86,11 @@ def search(engine: Engine, owner: Owner, wanted: Search, *, patience: float = PA
         notes = (_failed(indexes, owner, error),)
     wanted = replace(wanted, filters=_with_current_topics(engine, indexes, owner, wanted.filters))
     notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
-    name = indexes.embedder.name
-    return ranked(engine, indexes, owner, wanted, notes, lambda hit: not wanted.relevant or is_relevant(hit, name))
+    if not wanted.relevant:
+        return ranked(engine, indexes, owner, wanted, notes)
+    # One pass over a few more: looking further down for what is relevant would rank everything again and again.
+    name, wide = indexes.embedder.name, replace(wanted, limit=RELEVANT_AMONG * wanted.limit)
+    return ranked(engine, indexes, owner, wide, notes, lambda hit: is_relevant(hit, name), enough=wanted.limit)
 
 
 def _most_recalled(engine: Engine) -> int:
