@@ -266,17 +266,23 @@ class IndexState:
             seen.tags = tags
 
     def _add(self, store: "Store", seen: SessionProgress, turns: Iterable["Turn"]) -> None:
-        """Add turns to the index, with the vectors of their traces."""
-        for turn in turns:
+        """Add turns to the index in one batch, with the vectors of their traces."""
+        batch: list[Row] = []
+        missing: dict[TurnKey, str] = {}
+        added = list(turns)
+        for turn in added:
             key = turn.session_id, turn.turn_number
             trace = self._traces(store).pop(key, None)
             vectors = split_trace(trace, turn, self.index.dimensions) if trace else None
             rows = rows_of(turn, vectors=vectors or {}, topics=_topics(turn), tags=seen.tags)
-            self.index.add(rows)
-            if turn.damage:
-                self.damaged[key] = turn.damage
             if vectors is None and rows:
-                self.unembedded[key] = turn.checksum
+                missing[key] = turn.checksum
+            batch += rows
+        self.index.add(batch)
+        self.unembedded.update(missing)
+        for turn in added:
+            if turn.damage:
+                self.damaged[turn.session_id, turn.turn_number] = turn.damage
             seen.note(turn)
 
     def _traces(self, store: "Store") -> dict[TurnKey, "TurnVectors"]:
