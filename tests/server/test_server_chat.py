@@ -226,7 +226,7 @@ def test_a_turn_id_with_another_question_is_a_conflict(client: TestClient) -> No
 def test_a_model_that_fails_is_an_error_and_is_asked_again() -> None:
     """A failed model is 502 and a stream's error event; the question stays open, and asking again asks the model."""
     model = ScriptedLLM(LLMError("model 'x' is away"), LLMError("model 'x' is away"), "It eats leaves.")
-    with serving(llm=model) as client:
+    with serving(llm=model, chosen=for_chat_alone()) as client:
         a_problem(client.post("/chat", json=QUERY | {"turn_id": "t1"}), 502)
         streamed = client.post("/chat", json=QUERY | {"turn_id": "t2", "stream": True}).text
         assert "event: error" in streamed
