@@ -61,6 +61,18 @@ def test_politeness_corrects_nothing(message: str) -> None:
     assert resolve(message, history).standalone == message
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["Where do I live?", "What's my name?", "How many children do I have?", "Come mi chiamo?", "Quando ho l'esame?"],
+)
+@pytest.mark.parametrize("asked", ["What is the capital of Japan?", "Che cos'è la fotosintesi?"])
+def test_a_question_about_the_speaker_is_complete(asked: str, question: str) -> None:
+    """Whatever was talked about before, it takes nothing of it; a word that points back does."""
+    history = talk(("I am Anna.", "Hello Anna."), (asked, "Tokyo."))
+    assert resolve(question, history).standalone == question
+    assert resolve("What do I like about it?", history).standalone != "What do I like about it?"
+
+
 def test_a_return_to_nothing_named_means_the_opening_of_the_talk() -> None:
     """A question that goes back does not mean the last turn, even if no turn holds its words."""
     history = talk(("How many days do I need in Jordan?", "A week."), ("Can I drink tap water?", "No."))

@@ -46,7 +46,7 @@ class Record(NamedTuple):
     score: float | None = None
 
 
-class Outcome(NamedTuple):
+class SpanOutcome(NamedTuple):
     """What a call did: how many records, and those that have a name."""
 
     total: int | None = None
@@ -184,7 +184,7 @@ def _describe(
         outcome = _outcome(result)
         if operation.record:
             named = kwargs.get(operation.record) or next(iter(args), "")
-            outcome = Outcome(1, (Record(str(named)),))
+            outcome = SpanOutcome(1, (Record(str(named)),))
         if outcome.total is not None:
             span.set_attribute("gen_ai.memory.record.count", outcome.total)
         if operation.name != "search_memory" and len(outcome.records) == 1:
@@ -204,30 +204,30 @@ def _record(record: Record) -> dict[str, Any]:
     return found if record.score is None else found | {"score": record.score}
 
 
-def _outcome(result: Any) -> Outcome:
+def _outcome(result: Any) -> SpanOutcome:
     """The records of whatever a method returned."""
     match result:
         case bool() | None:
-            return Outcome()
+            return SpanOutcome()
         case int():
-            return Outcome(result)
+            return SpanOutcome(result)
         case Turn():
-            return Outcome(1, (Record(result.id, "\n".join(each.content for each in result.messages)),))
+            return SpanOutcome(1, (Record(result.id, "\n".join(each.content for each in result.messages)),))
         case OpenTurn():
-            return Outcome(1, (Record(result.turn.id, result.turn.query),))
+            return SpanOutcome(1, (Record(result.turn.id, result.turn.query),))
         case Message():
-            return Outcome(1, (Record(result.id, result.content),))
+            return SpanOutcome(1, (Record(result.id, result.content),))
         case Context():
             kept = [item for item in result.receipt.kept if item.section in MEMORY_SECTIONS]
-            return Outcome(len(kept), [Record(item.id) for item in kept])
+            return SpanOutcome(len(kept), [Record(item.id) for item in kept])
         case EraseReceipt():
-            return Outcome(sum(result.removed.values()))
+            return SpanOutcome(sum(result.removed.values()))
         case CleanupResult():
-            return Outcome(result.sessions_deleted + result.turns_deleted)
+            return SpanOutcome(result.sessions_deleted + result.turns_deleted)
         case list() | tuple():
-            return Outcome(len(result), [_listed(each) for each in result[:MOST_RECORDS]])
+            return SpanOutcome(len(result), [_listed(each) for each in result[:MOST_RECORDS]])
     facts = getattr(result, "key_facts", None)  # a profile
-    return Outcome(len(facts)) if facts is not None else Outcome()
+    return SpanOutcome(len(facts)) if facts is not None else SpanOutcome()
 
 
 def _listed(each: Any) -> Record:

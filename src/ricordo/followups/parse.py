@@ -102,6 +102,8 @@ def cues_in_line(
     returned = back(line, language)
     if returned is not None:
         return (returned,)
+    if asks_of_speaker(line, language):
+        return ()
     standing_for = tuple(pronouns(line, language)) or tuple(general_nouns(line, language))
     if standing_for:
         return standing_for
@@ -116,6 +118,13 @@ def closes(line: WordSpans, language: FollowUpWords) -> bool:
     thanks = any(word in language.thanks for word in line.words)
     declines = thanks and line.words[0] in language.refusals
     return declines or (len(line.words) > 1 and all(word in language.acknowledgements for word in line.words))
+
+
+def asks_of_speaker(line: WordSpans, language: FollowUpWords) -> bool:
+    """ "Where do I live?" is complete, whatever was talked about; so it is not if a word points back."""
+    if language.patterns["about_self"].match(line.text) is None:
+        return False
+    return not any(cue.text.lower() in language.pointing_words for cue in pronouns(line, language))
 
 
 def refers_back(line: WordSpans, language: FollowUpWords) -> bool:

@@ -39,7 +39,7 @@ from ricordo.followups.candidates import (
     with_items,
 )
 from ricordo.followups.items import headline
-from ricordo.followups.parse import parse, refers_back
+from ricordo.followups.parse import asks_of_speaker, parse, refers_back
 from ricordo.followups.phrases import best_phrase, content_words, in_answer
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
@@ -159,7 +159,7 @@ def _incomplete(talk: Talk) -> bool:
     """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
     line = split_words(talk.question)
-    if len(line.words) > _LONGEST_INCOMPLETE:
+    if len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
     if not asked or language.copulas.isdisjoint(line.words[:3]) or line.word(0) not in language.question_words:

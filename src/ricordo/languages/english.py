@@ -580,6 +580,12 @@ FOLLOWUPS = FollowUpWords(
         r"(?:oops|ops|no|nope|no no|sorry|wait|hang on|hold on|my mistake|my bad|wrong \w+|correction)(?: sorry| wait)?"
         r"(?: [,.:;!])+ (?:i )?(?P<bare>\w+(?: [^?]+)?)",
     ),
+    about_self=(
+        r"^(?:(?:and|so|but|ok|hey|by the way) ,? ?)*(?:(?:what|who|when|where|which|how old|how tall)(?: s| is| are| was| were)"
+        r" (?:my|our)\b|who am i\b|how old am i\b|where (?:was i born|am i from)\b|what am i (?:allergic|called)\b"
+        r"|(?:what|who|where|when|which \w+|how many \w+)(?: \w+)? (?:do|did) i (?:live|work|study|come from|like|love|hate"
+        r"|prefer|drive|own|have|say|tell you|mention|call)\b)"
+    ),
     slip_opens=(
         r" ?(?:[*]|oops|ops|whoops|sorry|apologies|pardon|oh wait|wait|hang on|hold on|scratch that|strike that|correction"
         r"|typo|my (?:bad|mistake|fault)|wrong(?: \w+)?|(?:oh |ah )?(?:no|nope|nah)(?: no)?|not (?:that|this)|actually|rather"

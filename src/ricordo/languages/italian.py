@@ -625,6 +625,14 @@ FOLLOWUPS = FollowUpWords(
         """due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette
         diciotto diciannove venti trenta quaranta cinquanta sessanta settanta ottanta novanta cento mille"""
     ),
+    about_self=(
+        r"^(?:(?:e|ma|ok|senti|a proposito) ,? ?)*(?:come mi chiamo\b|chi sono io\b|(?:dove|con chi|da quanto) (?:abito|vivo)\b"
+        r"|quanti anni ho\b|che lavoro faccio\b|(?:dove|per chi|cosa|che cosa) (?:lavoro|studio|insegno)\b"
+        r"|(?:dove|quando) sono nat[oa]\b|a (?:cosa|che cosa) sono allergic[oa]\b|quando (?:ho|compio|parto)\b"
+        r"|(?:qual|quale|quali|come|dove|quando|chi|com|cosa) (?:è|era|sono|si chiama|si chiamano|compie) (?:il |la |i |le |l )?"
+        r"(?:mio|mia|miei|mie|nostro|nostra)\b|(?:cosa|che cosa|quando|di chi|chi) (?:ti |vi )?(?:ho|avevo) "
+        r"(?:detto|nominato|parlato|raccontato|chiesto)\b|(?:che|quale) \w+ (?:guido|possiedo|preferisco|ho)\b)"
+    ),
     slip_opens=(
         r" ?(?:[*]|ops|oops|scus(?:a|ami|i|ate)|perdona(?:mi)?|pardon|chiedo scusa|(?:ah |oddio |oh |ma )?no(?: no)?|oddio|anzi"
         r"|aspetta|un attimo|rettifico|correggo|mi correggo|correzione|errore(?: (?:mio|di battitura))?|sbagliato|ho sbagliato"
