@@ -234,7 +234,7 @@ def test_sessions_without_a_goodbye_have_a_bound(monkeypatch: pytest.MonkeyPatch
     engine.queue = WorkQueue(index=lambda *_: None, people=partial(people_slice, engine), most=3)
     engine.queue.close()
     for owner in people:
-        memory_block.known_for_context(engine, Scope(owner, "new", "euclide"), learn.end_idle_before)
+        memory_block.known_for_context(engine, Scope(owner, "new", "euclide"), None, learn.end_idle_before)
     waiting = engine.queue.people.sessions
     assert list(waiting) == [(owner, "old") for owner in people[-3:]]
     while engine.queue.people._slice():
