@@ -249,3 +249,26 @@ def test_facts_of_one_user_are_waited_for_alone() -> None:
     finally:
         freed.set()
         lane.lane.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("no worries", "All right."),
+        ("thank you so much, that helped", "You're welcome."),
+        ("haha nice one", "All right."),
+        ("buonanotte", "A presto!"),
+    ],
+)
+def test_remarks_get_one_short_line(memory: Memory, said: str, line: str) -> None:
+    """A short remark that says nothing of its speaker is not repeated as if it were learned."""
+    assert ask(memory, said).message == line
+
+
+def test_a_question_about_oneself_after_another_subject(memory: Memory) -> None:
+    """What was talked about in between is no part of the question."""
+    first = ask(memory, "I live in Turin.", "carla")
+    ask(memory, "What are the causes of earthquakes in Japan?", "carla", first.session_id)
+    answer = ask(memory, "Where do I live?", "carla", first.session_id)
+    assert "Turin" in answer.message
+    assert not answer.metadata["standalone"]

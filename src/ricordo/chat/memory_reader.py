@@ -48,6 +48,7 @@ _ASKED_FACTS = {
     group: AnyLanguage(rf"\b(?:<dialogue.asked_facts:{group}>)\b", flags=0)
     for group in ("age", "home", "work", "study", "origin")
 }
+_FEW_WORDS = 6  # of a statement that says nothing of its speaker and is not repeated
 _BRIEF = AnyLanguage(r"\b(?:<dialogue.brief>)\b", flags=0)
 _SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?P<noun>\w+)(?:\s+(?P<next>\w+))?", flags=0)
 _ITEM_END = AnyLanguage(r"\s+(?:<dialogue.item_ends>)\b.*|\s*[(:].*", flags=re.DOTALL)
@@ -116,6 +117,10 @@ class MemoryReader:
         learned = [fact for fact in facts_of_message(act.content) if fact.kind == "fact"]
         if act.act != "standing" and learned and all(fact.addressed for fact in learned):
             return MemoryAnswer(phrase.replace("{quote}", "; ".join(fact.addressed for fact in learned)), 1.0)
+        spoken = folded(act.content).split()
+        if act.act == "statement" and not learned and not act.about_oneself and len(spoken) <= _FEW_WORDS:
+            thanked = not language_by_code(self._code).followups.thanks.isdisjoint(spoken)
+            return self.small_talk(DialogueAct("thanks" if thanked else "okay", act.content))
         quote = shortened(act.content, _LONGEST_LINE).rstrip(" .")
         return MemoryAnswer(phrase.replace("{quote}", f"“{quote}”"), 1.0)
 

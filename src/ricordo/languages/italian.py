@@ -199,7 +199,8 @@ _SMALL = """un uno una e ed o oppure ma però anche se non no sì si poi già an
     tante ogni qualche alcuni alcune esattamente precisamente solitamente normalmente generalmente veramente
     ieri domani mentre siccome poiché affinché sebbene né che mediamente"""
 _INTERJECTIONS = """ehm uhm ehi ehilà mah boh beh bè aò ao oh ah eh raga bro lol senti senta ascolta scusa scusi dai vabbè
-    vabbe diciamo insomma comunque cmq ke xke xké xkè nn x qnd praticamente salve buongiorno buonasera"""
+    vabbe diciamo insomma comunque cmq ke xke xké xkè nn x qnd praticamente salve buongiorno buonasera
+    buonanotte arrivederci"""
 _VERBS = """abbino accetta accettano accade aggiungere aggiungi aiuta aiutano apre aprire aumenta avviene
     avvengono basta bastano beve bevono bolle calcola calcolano cambia cambiano cambiò capita causa causano
     chiama chiamano chiede chiedere chiude cominciare cominciò comincia compra comprare comprende comporta
