@@ -23,7 +23,7 @@ _LONGEST_BARE = 7
 _LONGEST_SLIP = 6
 _MOST_SLIPS = 4  # "oh no wait, sorry"
 _FINAL_MARKS = " ?!.…,;"
-_LONGEST_ABOUT = 14  # words
+LONGEST_ABOUT = 14  # words
 _BRIEF = 7
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
 
@@ -271,7 +271,7 @@ def correction(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
 
 def slip(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """The part that is left of a message without the words that admit a slip ("sorry", "I misread it")."""
-    if line.text.endswith("?"):
+    if line.text.endswith("?") or len(line.words) > _LONGEST_CORRECTION:
         return None
     begin, end = 0, len(line.text.rstrip(_FINAL_MARKS))
     admits = line.original.lstrip().startswith("*")
@@ -348,7 +348,7 @@ def _group_span(line: WordSpans, match: re.Match[str], name: str) -> tuple[int, 
 
 def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> ReferenceCue | None:
     """The cue of a question made of words of the last answer, if it is one."""
-    if not said or len(line.words) > _LONGEST_ABOUT:
+    if not said or len(line.words) > LONGEST_ABOUT:
         return None
     topical = [at for at, token in enumerate(line.tokens) if token.is_word and is_topical(language, token.word)]
     shared = [at for at in topical if root(line.word(at)) in said and len(line.word(at)) > 2]

@@ -39,7 +39,7 @@ from ricordo.followups.candidates import (
     with_items,
 )
 from ricordo.followups.items import headline
-from ricordo.followups.parse import asks_of_speaker, parse, refers_back
+from ricordo.followups.parse import LONGEST_ABOUT, asks_of_speaker, parse, refers_back
 from ricordo.followups.phrases import best_phrase, content_words, in_answer
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
@@ -110,7 +110,7 @@ def resolve(
             question,
             nouns=list_nouns(history, language),
             labels=list_labels(history),
-            said=_said(history[-1], language),
+            said=_said(history[-1], language) if len(split_words(question).words) <= LONGEST_ABOUT else frozenset(),
             language=language,
         )
         if history

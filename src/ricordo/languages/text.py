@@ -78,7 +78,7 @@ class WordSpans:
         return self.span(self.token_at(begin), self.token_at(max(begin, end - 1)))
 
 
-@lru_cache(maxsize=256)  # every rule splits the same question
+@lru_cache(maxsize=512)  # every rule splits the same question
 def split_words(text: str) -> WordSpans:
     """Split a text into tokens; an apostrophe only separates words ("l'ultimo" is "l", "ultimo")."""
     tokens: list[Token] = []
