@@ -69,6 +69,7 @@ def test_turns_say_what_they_did_to_memory(browser: Browser, served: Site, words
     for number, question in enumerate((words["say"], words["ask"], words["recall"]), start=1):
         ask(page, question)
         answered(page, number)
+        served.memory.settle(30)  # the answerer of these tests does not wait for facts, as the reader does
     turns = page.locator("article.turn")
     expect(turns.nth(0).locator(".changes")).to_contain_text(words["learned"])
     expect(turns.nth(1).locator(".changes")).to_contain_text(words["topic"])
