@@ -272,3 +272,12 @@ def test_a_question_about_oneself_after_another_subject(memory: Memory) -> None:
     answer = ask(memory, "Where do I live?", "carla", first.session_id)
     assert "Turin" in answer.message
     assert not answer.metadata["standalone"]
+
+
+def test_a_fact_of_the_user_is_not_looked_for_in_the_material(memory: Memory) -> None:
+    """A passage that shares the verb does not answer where the user lives."""
+    ask(memory, "I live in Turin.", "dora")
+    passage = ("bread", "Wild yeasts and lactic acid bacteria live together in a starter.")
+    answer = Chat(memory).ask(ChatRequest("Where do I live?", "dora", chunks=[passage]))
+    assert "Turin" in answer.message
+    assert "yeasts" not in answer.message

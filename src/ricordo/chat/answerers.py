@@ -114,9 +114,9 @@ class Reader:
         recalled = None if pointed else reader().recall(task.standalone or task.question)
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
-        if recalled is None or (material.cited and recalled.confidence < material.confidence):
+        if recalled is None or (material.cited and not recalled.of_user and recalled.confidence < material.confidence):
             return material
-        if not material.cited:
+        if not material.cited or recalled.of_user:
             return self._from_memory(recalled, act)
         both = f"{language_by_code(task.language).reader.both}\n\n{material.text}\n\n{recalled.text}"
         return replace(material, text=both, sources=recalled.sources)

@@ -65,6 +65,7 @@ class MemoryAnswer:
     confidence: float
     sources: tuple["MemoryPassage", ...] = ()
     found: bool = True
+    of_user: bool = False  # it tells a fact of the user, which no material can know
 
 
 def _about_the_past(question: str) -> bool:
@@ -186,7 +187,7 @@ class MemoryReader:
             facts = [fact for fact in self._past.facts if fact.about == "name"]
         if not facts or not (sources := self._past.sources(facts[-1:])):
             return None
-        return MemoryAnswer(self._quote(sources[-1], asked), _FACT_CONFIDENCE, (sources[-1],))
+        return MemoryAnswer(self._quote(sources[-1], asked), _FACT_CONFIDENCE, (sources[-1],), of_user=True)
 
     def claim(self, message: str, *, own: bool) -> MemoryAnswer:
         """Yes with the passage if what is claimed was said; otherwise that it was not found, and the nearest."""
