@@ -11,11 +11,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from ricordo.cli.evaluate import BETWEEN_MESSAGES, moment_of
 from ricordo.recall.index_state import indexed_text
 from ricordo.records.turns import ROLES
-
-_TIME_FORMATS = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d")
-_BETWEEN_MESSAGES = timedelta(seconds=30)  # sets give one time a session; messages of it follow each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +64,9 @@ def _conversation(found: dict[str, Any]) -> Conversation:
     units: list[Unit] = []
     moment = datetime(2000, 1, 1, tzinfo=UTC)
     for number, unit in enumerate(found["units"]):
-        said = _moment(unit.get("time"))
+        said = moment_of(unit.get("time"))
         in_session = bool(units) and units[-1].session == str(unit["session"])
-        moment = moment + _BETWEEN_MESSAGES if said is None or (in_session and said <= moment) else said
+        moment = moment + BETWEEN_MESSAGES if said is None or (in_session and said <= moment) else said
         role = str(unit["role"])
         speaker = None if role in ROLES else role
         text = indexed_text(unit["text"], speaker)
@@ -85,13 +83,3 @@ def _conversation(found: dict[str, Any]) -> Conversation:
         for query in found["queries"]
     )
     return Conversation(str(found["conv_id"]), tuple(units), tuple(each for each in questions if each.gold))
-
-
-def _moment(text: str | None) -> datetime | None:
-    for form in _TIME_FORMATS if text else ():
-        try:
-            moment = datetime.strptime(str(text), form)
-        except ValueError:
-            continue
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return None

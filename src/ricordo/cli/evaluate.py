@@ -31,7 +31,7 @@ from ricordo.records.turns import turn_id_of
 CUTS = (5, 10)
 MOST_HITS = 50
 SETTLE_SECONDS = 600.0
-_BETWEEN_MESSAGES = timedelta(seconds=30)  # labelled sets give one time a session
+BETWEEN_MESSAGES = timedelta(seconds=30)  # labelled sets give one time a session
 _TIME_FORMATS = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d")
 _KNOWN = 'lines with "question" and "expected", or conversations with "conv_id", "units" and "queries"'
 
@@ -76,9 +76,9 @@ class LabelledTalks:
             ids: dict[Any, str] = {}
             moment, last = datetime(2000, 1, 1, tzinfo=UTC), None
             for unit in row["units"]:
-                said = _moment(unit.get("time"))
+                said = moment_of(unit.get("time"))
                 same = unit["session"] == last
-                moment = moment + _BETWEEN_MESSAGES if said is None or (same and said <= moment) else said
+                moment = moment + BETWEEN_MESSAGES if said is None or (same and said <= moment) else said
                 session = memory.session(f"{user}-{unit['session']}", user_id=user)
                 ids[unit["id"]] = session.add_message(unit["role"], unit["text"], created_at=moment).id
                 last = unit["session"]
@@ -93,7 +93,8 @@ class LabelledTalks:
 Talks = OwnTalks | LabelledTalks
 
 
-def _moment(text: str | None) -> datetime | None:
+def moment_of(text: str | None) -> datetime | None:
+    """The time of a labelled message, in any of the forms that the known sets have; None if it is in none."""
     for form in _TIME_FORMATS if text else ():
         try:
             moment = datetime.strptime(str(text), form)
@@ -321,7 +322,7 @@ def summary(variant: str, outcomes: Iterable[EvalOutcome]) -> dict[str, Any]:
 
 
 def compared(outcomes: Iterable[EvalOutcome], before: str, after: str) -> list[dict[str, Any]]:
-    """The questions whose first expected message moved by more than a place, those that lost most first."""
+    """The questions whose first expected message moved, those that lost most first."""
     known = {each.question: each for each in outcomes if each.variant == before}
     changes = []
     for each in outcomes:

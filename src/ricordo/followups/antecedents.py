@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.followups.candidates import Focus
-from ricordo.followups.phrases import Entity, Phrase, entities, phrases
+from ricordo.followups.phrases import Entity, Phrase, definite_nouns, entities, phrases, tells
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -214,7 +214,7 @@ def asked(talk: Talk, references: Sequence[ReferenceCue]) -> QuestionFeatures:
     language = talk.language
     line = split_words(talk.question)
     first = references[0] if references else None
-    telling = [at for at, token in enumerate(line.tokens) if token.is_word and _tells(token.word, language)]
+    telling = [at for at, token in enumerate(line.tokens) if token.is_word and tells(token.word, language)]
     roots = frozenset(root(line.word(at)) for at in telling)
     last = talk.history[-1]
     said = _roots(last.response[: _READ[0]], language)
@@ -300,13 +300,9 @@ def _told(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     return following in language.links or following in language.relatives
 
 
-def _tells(word: str, language: FollowUpWords) -> bool:
-    return len(word) > 2 and word not in language.function_words and word not in language.light_verbs
-
-
 @lru_cache(maxsize=512)
 def _roots(text: str, language: FollowUpWords) -> frozenset[str]:
-    return frozenset(root(word) for word in split_words(text).words if _tells(word, language))
+    return frozenset(root(word) for word in split_words(text).words if tells(word, language))
 
 
 def observe(asked: QuestionFeatures, one: Named, talk: Talk, focus: Focus) -> list[float]:
@@ -392,11 +388,8 @@ def namesakes(talk: Talk) -> tuple[Candidate, ...]:
     last, language = talk.history[-1], talk.language
     line = split_words(talk.question)
     asked = stems(line.words)
-    for at in range(len(line.tokens) - 1):
-        noun = stem(line.word(at + 1))
-        if line.word(at) not in language.articles or line.word(at) in language.contracted or len(noun) < 3:
-            continue
-        if line.word(at + 2) in language.links or line.word(at + 2) in language.relatives:
+    for noun in definite_nouns(line, language):
+        if len(noun) < 3:
             continue
         found: dict[frozenset[str], str] = {}
         for entity in entities(last.response, language):

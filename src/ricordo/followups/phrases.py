@@ -7,7 +7,7 @@ the answer is bound to an entity by a few observations; where nothing speaks for
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -233,7 +233,7 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
         sentence = read[begin : gap.start() if gap else None]
         line = split_words(sentence)
         inside = [phrase for phrase in phrases(line, language) if len(phrase.words) <= _LONGEST_ENTITY]
-        around = frozenset(root(word) for word in line.words if _tells(word, language)) if inside else frozenset()
+        around = frozenset(root(word) for word in line.words if tells(word, language)) if inside else frozenset()
         for at, phrase in enumerate(inside):
             apposed = _apposed(sentence, inside, at, language)
             gender, plural = _agreement(phrase, language)
@@ -249,10 +249,11 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
 def _beside(line: WordSpans, phrase: Phrase, language: FollowUpWords) -> frozenset[str]:
     first, last = line.token_at_offset(phrase.start), line.token_at_offset(phrase.end - 1)
     around = [*range(max(0, first - _BESIDE), first), *range(last + 1, min(len(line.tokens), last + 1 + _BESIDE))]
-    return frozenset(root(line.word(at)) for at in around if _tells(line.word(at), language))
+    return frozenset(root(line.word(at)) for at in around if tells(line.word(at), language))
 
 
-def _tells(word: str, language: FollowUpWords) -> bool:
+def tells(word: str, language: FollowUpWords) -> bool:
+    """Whether a word tells something of what it stands beside."""
     return len(word) > 2 and word not in language.function_words and word not in language.light_verbs
 
 
@@ -281,6 +282,15 @@ def _agreement(phrase: Phrase, language: FollowUpWords) -> tuple[str, bool | Non
     return {"a": "f", "o": "m"}.get(ending, ""), False if ending in "ao" else None
 
 
+def definite_nouns(line: WordSpans, language: FollowUpWords) -> Iterator[str]:
+    """The stems of nouns after a plain article, where nothing after them tells which ("the therapy")."""
+    for at in range(len(line.tokens) - 1):
+        article, after = line.word(at), line.word(at + 2)
+        told = after in language.links or after in language.relatives
+        if article in language.articles and article not in language.contracted and not told:
+            yield stem(line.word(at + 1))
+
+
 def described(noun: str, answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
     """The entities of an answer that a description names by its head, each once."""
     wanted = stem(noun)
@@ -305,7 +315,7 @@ def meant_by(
 
     Words of the question beside an entity count most ("swim with those animals").
     """
-    asked = {root(word) for word in question.words if _tells(word, language)}
+    asked = {root(word) for word in question.words if tells(word, language)}
     gender, plural = _noun_agreement(noun, language)
     scored: list[tuple[float, int, Entity]] = []
     for at, entity in enumerate(entities(answer, language)):
@@ -332,7 +342,7 @@ def names_in(answer: str, known: frozenset[str], language: FollowUpWords) -> tup
 
 def best_phrase(content: str, answer: str, language: FollowUpWords) -> str:
     """The noun phrase of an answer that shares most words with a text; empty if none does."""
-    wanted = {root(word) for word in split_words(content).words if _tells(word, language)}
+    wanted = {root(word) for word in split_words(content).words if tells(word, language)}
     best, held = "", 0
     for entity in entities(answer, language):
         shared = len(wanted & {root(word) for word in entity.phrase.words})
@@ -343,7 +353,7 @@ def best_phrase(content: str, answer: str, language: FollowUpWords) -> str:
 
 def spoken_of(reference: ReferenceCue, question: WordSpans, answer: str, language: FollowUpWords) -> Entity | None:
     """The entity of an answer that a pronoun stands for, if something speaks for one."""
-    asked = {root(word) for word in question.words if _tells(word, language)}
+    asked = {root(word) for word in question.words if tells(word, language)}
     points = reference.text.lower() in language.demonstrative
     scored = [
         (_pronoun_score(entity, reference, asked, points=points), at, entity)

@@ -40,7 +40,7 @@ from ricordo.followups.candidates import (
 )
 from ricordo.followups.items import headline
 from ricordo.followups.parse import LONGEST_ABOUT, asks_of_speaker, parse, refers_back
-from ricordo.followups.phrases import best_phrase, content_words, in_answer
+from ricordo.followups.phrases import best_phrase, content_words, definite_nouns, in_answer
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -217,11 +217,7 @@ def _names(talk: Talk, addition: Addition) -> bool:
     if addition.origin != "answer":
         return False
     nouns = {stem(word) for word in split_words(addition.text).words}
-    articles, told = language.articles - language.contracted.keys(), language.links | language.relatives
-    return any(
-        line.word(at) in articles and stem(line.word(at + 1)) in nouns and line.word(at + 2) not in told
-        for at in range(len(line.tokens))
-    )
+    return any(noun in nouns for noun in definite_nouns(line, language))
 
 
 def _points(cue: ReferenceCue, language: FollowUpWords) -> bool:
