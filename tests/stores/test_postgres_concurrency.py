@@ -245,26 +245,41 @@ def test_a_forked_child_has_connections_of_its_own(postgres_store: PostgresStore
     assert postgres_store.turns.append(a_turn("parent again")).turn_number == 3
 
 
-def test_a_session_that_comes_and_goes_keeps_its_count(postgres_store: PostgresStore) -> None:
-    """Clearing, deleting and expiring a session that others make anew at the same moment never miscounts its turns."""
+def deadlocks(url: str) -> int:
+    """How many deadlocks the server has broken in this database; complete once its connections are closed."""
+    with psycopg.connect(url) as connection:
+        [(count,)] = connection.execute(
+            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        ).fetchall()
+    return int(count)
+
+
+def test_a_session_that_comes_and_goes_keeps_its_count(own_postgres_url: str) -> None:
+    """Clearing, deleting and expiring a session that others make anew at the same moment never miscounts its turns.
+
+    No two of them wait for each other: a deadlock takes the server a second to find, and appends have a timeout.
+    """
+    store = PostgresStore(own_postgres_url)
 
     def work(writer: int) -> None:
         for _ in range(60):
             match writer % 4:
                 case 0:
-                    postgres_store.sessions.clear(ANNA, "chat")
+                    store.sessions.clear(ANNA, "chat")
                 case 1:
-                    postgres_store.sessions.delete(ANNA, "chat")
+                    store.sessions.delete(ANNA, "chat")
                 case 2:
                     later = NOW + timedelta(days=1)
-                    postgres_store.sessions.expire(ANNA, turns_before=later, idle_before=None, batch=3)
+                    store.sessions.expire(ANNA, turns_before=later, idle_before=None, batch=3)
                 case _:
-                    postgres_store.turns.append(a_turn())
+                    store.turns.append(a_turn())
 
     together(work, writers=8)
-    info = postgres_store.sessions.get(ANNA, "chat")
-    assert (info.turn_count if info else 0) == len(postgres_store.turns.page(ANNA, "chat"))
-    assert postgres_store.turns.append(a_turn()).turn_number == (info.last_turn if info else 0) + 1
+    info = store.sessions.get(ANNA, "chat")
+    assert (info.turn_count if info else 0) == len(store.turns.page(ANNA, "chat"))
+    assert store.turns.append(a_turn()).turn_number == (info.last_turn if info else 0) + 1
+    store.close()
+    assert deadlocks(own_postgres_url) == 0
 
 
 BRUNO = Owner("other", "bruno")

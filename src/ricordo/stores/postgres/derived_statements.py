@@ -232,9 +232,6 @@ LOCK_FACTS = """
 
 LOCK_ALL_FACTS = "SELECT agent_id FROM ricordo.people WHERE owner = %(owner)s ORDER BY agent_id FOR UPDATE"
 
-# A transaction that would delete an idle owner waits until the new fact is committed.
-SHARE_OWNER = "SELECT owner FROM ricordo.owners WHERE owner = %(owner)s FOR KEY SHARE"
-
 ALL_FACTS = f"SELECT {_FACT} FROM ricordo.facts AS f WHERE f.owner = %(owner)s"
 
 EXISTING_TURNS = """

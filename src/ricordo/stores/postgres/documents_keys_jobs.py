@@ -27,7 +27,7 @@ from ricordo.stores.derived_rows import (
     row_to_key,
 )
 from ricordo.stores.postgres import owner_statements
-from ricordo.stores.postgres.people import delete_idle_owner
+from ricordo.stores.postgres.people import delete_idle_owner, lock_owner
 from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint, named
 from ricordo.stores.postgres.turn_statements import placeholders
 from ricordo.stores.turn_rows import ENDLESS, micros
@@ -204,6 +204,8 @@ class PostgresDocuments:
         place = {"owner": owner.key, "document_id": document_id}
 
         def delete(transaction: Transaction) -> bool:
+            if not lock_owner(transaction, owner):
+                return False
             transaction.send(DELETE_CHUNKS, place)
             gone = transaction.send(DELETE_DOCUMENT, place)
             delete_idle_owner(transaction, owner)

@@ -22,6 +22,9 @@ LOCK_ALL_SESSIONS = """
     SELECT session_id FROM ricordo.sessions WHERE owner = %(owner)s ORDER BY session_id FOR UPDATE
 """
 
+# A transaction that would delete an idle owner waits until the new session or fact is committed.
+SHARE_OWNER = "SELECT owner FROM ricordo.owners WHERE owner = %(owner)s FOR KEY SHARE"
+
 LOCK_OWNER = """
     SELECT owner FROM ricordo.owners WHERE owner = %(owner)s FOR UPDATE
 """

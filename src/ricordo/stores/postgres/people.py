@@ -94,6 +94,7 @@ def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: Fa
     mine = {"owner": owner.key, "agent_id": agent_id}
     learned = {session_id for session_id, _ in change.learned}
     quoted = {source.session_id for fact in change.put for source in fact.sources}
+    transaction.send(owner_statements.SHARE_OWNER, mine)
     locked = transaction.send(  # a transaction that deletes one of them runs before or after this one
         turn_statements.LOCK_SESSIONS, {"owner": owner.key, "session_ids": sorted(learned | quoted)}
     )
@@ -111,7 +112,7 @@ def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: Fa
         return True
     transaction.send(owner_statements.ADD_OWNER, {**mine, "tenant_id": owner.tenant_id, "user_id": owner.user_id})
     moved = transaction.send(sql.NEXT_FACTS_REVISION, mine)
-    owner_row = transaction.send(sql.SHARE_OWNER, mine)
+    owner_row = transaction.send(owner_statements.SHARE_OWNER, mine)
     _put(transaction, owner, put)
     transaction.send_many(
         sql.MOVE_LEARNED,
@@ -151,6 +152,8 @@ def _put_flag(transaction: Transaction, owner: Owner, flag: Flag) -> bool:
 def _forget_derived(transaction: Transaction, owner: Owner, session_id: str) -> int:
     """Delete what was derived from a session; number of summaries and facts deleted."""
     here = {"owner": owner.key, "session_ids": [session_id]}
+    if not lock_owner(transaction, owner):
+        return 0
     transaction.send(turn_statements.LOCK_SESSIONS, here)
     transaction.send(sql.DELETE_FLAGS_ON_SUMMARIES, here)
     summaries = transaction.send(sql.DELETE_SUMMARIES, here)
@@ -173,6 +176,14 @@ def unlearn(transaction: Transaction, owner: Owner, session_id: str) -> int:
     for agent_id in unlearned.agents:
         transaction.send(sql.NEXT_FACTS_REVISION, {**mine, "agent_id": agent_id})
     return len(unlearned.gone)
+
+
+def lock_owner(transaction: Transaction, owner: Owner) -> bool:
+    """Lock an owner's row until the commit; False if nothing is stored for the owner.
+
+    The order of locks is owner, sessions, facts: a transaction that may delete the owner's row locks it first.
+    """
+    return transaction.send(owner_statements.LOCK_OWNER, {"owner": owner.key}).fetchone() is not None
 
 
 def delete_idle_owner(transaction: Transaction, owner: Owner) -> None:

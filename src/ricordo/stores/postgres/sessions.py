@@ -125,7 +125,7 @@ def _clear(transaction: Transaction, owner: Owner, session_id: str) -> int | Non
 
 def _delete(transaction: Transaction, owner: Owner, session_id: str) -> int | None:
     """Delete a session; number of turns deleted, None if there is no such session."""
-    if not lock_session(transaction, owner, session_id):
+    if not people.lock_owner(transaction, owner) or not lock_session(transaction, owner, session_id):
         return None
     people.unlearn(transaction, owner, session_id)
     turns = _delete_content(transaction, owner, [session_id])
@@ -136,6 +136,8 @@ def _delete(transaction: Transaction, owner: Owner, session_id: str) -> int | No
 
 def _expire(transaction: Transaction, owner: Owner, turns_before: int, idle_before: int, batch: int) -> Expired:
     """Delete one batch: idle sessions first, each whole, then single turns as far as the batch has room."""
+    if not people.lock_owner(transaction, owner):
+        return Expired()
     sessions, turns = _expire_idle(transaction, owner, idle_before, batch)
     if turns < batch:
         emptied, aged = _expire_aged(transaction, owner, turns_before, batch - turns)
@@ -150,7 +152,8 @@ def _expire(transaction: Transaction, owner: Owner, turns_before: int, idle_befo
 def _note_oldest(transaction: Transaction, owner: Owner) -> None:
     """Note from when on an owner has something, so that a cleanup passes by until that is past its time."""
     mine = {"owner": owner.key, "endless": ENDLESS}
-    transaction.send(owner_statements.LOCK_OWNER, mine)
+    if not people.lock_owner(transaction, owner):
+        return
     transaction.send(owner_statements.LOCK_ALL_SESSIONS, mine)
     row = transaction.send(owner_statements.OLDEST_TURN, mine).fetchone()
     raised = {**mine, "oldest_at": row[0] if row else ENDLESS}

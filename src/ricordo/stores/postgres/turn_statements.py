@@ -25,22 +25,8 @@ _TURN_TYPES = ", ".join(f"{name} {'bigint' if name in _NUMBERS else 'text'}" for
 
 # -- writing a turn ----------------------------------------------------------------------------------------------
 
-# Locks the session's row until the commit; a rollback gives the number back. A turn that is older than all others of
-# its session is for TOUCH_SESSION, because its owner has to be found by a cleanup.
-NEXT_NUMBER = """
-    UPDATE ricordo.sessions SET
-        last_turn = last_turn + 1,
-        turn_count = turn_count + 1,
-        open_count = open_count + %(open)s,
-        receipt_count = receipt_count + %(receipts)s,
-        revision = revision + 1,
-        last_active_at = greatest(last_active_at, %(active_at)s),
-        ended_at = NULL
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND oldest_at <= %(created_at)s
-    RETURNING last_turn
-"""
-
-# The same for a session that may be new; with `taken` 0 it only locks the session.
+# Locks the session's row until the commit, and adds a session that is new; a rollback gives the number back. With
+# `taken` 0 it only locks.
 TOUCH_SESSION = """
     INSERT INTO ricordo.sessions AS s
         (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision, oldest_at,

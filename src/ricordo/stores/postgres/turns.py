@@ -203,11 +203,10 @@ def _append(
 
     Without `check_id` an existing id fails the transaction by its unique key: one query less for every new turn.
     """
-    here = {"owner": turn.owner.key, "session_id": turn.session_id, "created_at": micros(turn.created_at)}
     counts = {"active_at": last_said(turn), "open": opened(turn), "receipts": int(receipt is not None)}
-    existing = transaction.send(sql.NEXT_NUMBER, {**here, **counts})
+    touched = _touch(transaction, turn, taken=1, **counts)
     stored = _by_id(transaction, turn.owner, turn.id) if check_id else None
-    number, *_ = existing.fetchone() or _first(_touch(transaction, turn, taken=1, **counts))
+    number, *_ = _first(touched)
     if stored and stored.fetchone():
         transaction.rollback()
         return None
@@ -280,6 +279,7 @@ def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]
     empty = write_rules.loaded_session(session)
     oldest = micros(min((session.created_at, *(turn.created_at for turn in loaded))))
     times = {"created_at": oldest, "active_at": micros(empty.last_active_at)}
+    transaction.send(owner_statements.SHARE_OWNER, here)
     transaction.send(owner_statements.LOWER_OWNER, {**here, **times})
     transaction.send(sql.INSERT_SESSION, {**session_row(empty), "oldest_at": oldest})
     locked = transaction.send(sql.LOCK_SESSION, here)
@@ -349,6 +349,7 @@ def _touch(transaction: Transaction, turn: Turn, **counts: int) -> Cursor:
     """Lock the session's row, created if new, and take numbers; the cursor gives the last number."""
     values = {**_row(turn), **counts}
     transaction.send(owner_statements.ADD_OWNER, _owner(turn.owner))
+    transaction.send(owner_statements.SHARE_OWNER, values)
     transaction.send(owner_statements.LOWER_OWNER, values)
     return transaction.send(sql.TOUCH_SESSION, values)
 
