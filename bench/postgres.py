@@ -228,8 +228,8 @@ USERS = (
        SELECT md5(n::text)::uuid, %(tenant)s, 'user ' || n, 1700000000000000, 1700000000000000
        FROM generate_series(1, %(users)s) AS n""",
     """INSERT INTO ricordo.sessions
-           (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, oldest_at)
-       SELECT md5(n::text)::uuid, 's', 'default', 1700000000000000, 1700000000000000, 3, 3, 1700000000000000
+           (owner, tenant_id, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, oldest_at)
+       SELECT md5(n::text)::uuid, %(tenant)s, 's', 'default', 1700000000000000, 1700000000000000, 3, 3, 1700000000000000
        FROM generate_series(1, %(users)s) AS n""",
     """INSERT INTO ricordo.turns (owner, session_id, turn_number, turn_id, agent_id, created_at, query, query_tokens,
                                   answered_at, response, response_tokens, origin, counter, checksum)

@@ -88,14 +88,9 @@ DUE_OWNERS = """
 
 # The whole tenant at once; a session holds the counts of its turns.
 STATISTICS = """
-    SELECT
-        count(*) FILTER (WHERE s.sessions > 0), coalesce(sum(s.sessions), 0)::bigint,
-        coalesce(sum(s.turns), 0)::bigint, coalesce(sum(s.open), 0)::bigint, coalesce(sum(s.receipts), 0)::bigint
-    FROM ricordo.owners AS o JOIN (
-        SELECT owner, count(*) AS sessions, sum(turn_count) AS turns, sum(open_count) AS open,
-               sum(receipt_count) AS receipts
-        FROM ricordo.sessions GROUP BY owner) AS s ON s.owner = o.owner
-    WHERE o.tenant_id = %(tenant_id)s
+    SELECT count(DISTINCT owner), count(*), coalesce(sum(turn_count), 0)::bigint,
+           coalesce(sum(open_count), 0)::bigint, coalesce(sum(receipt_count), 0)::bigint
+    FROM ricordo.sessions WHERE tenant_id = %(tenant_id)s
 """
 
 COUNT_OF_TENANT = """

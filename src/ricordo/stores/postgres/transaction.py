@@ -231,7 +231,7 @@ class RowSecurity:
     def for_statistics(self, tenant_id: str) -> tuple[str, ...]:
         """Rows of all owners that are counted, and the names of this tenant's users to count by."""
         # The planner takes a policy for a rare condition, and would look up every owner by itself.
-        hashed = ("SET LOCAL enable_nestloop = off", "SET LOCAL enable_sort = off")
+        hashed = ("SET LOCAL enable_nestloop = off", "SET LOCAL work_mem = '64MB'")
         return (*self.for_tenant(tenant_id), "SET LOCAL ricordo.statistics = 'on'", *hashed)
 
     def for_backup(self) -> tuple[str, ...]:

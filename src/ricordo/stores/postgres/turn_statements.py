@@ -29,11 +29,11 @@ _TURN_TYPES = ", ".join(f"{name} {'bigint' if name in _NUMBERS else 'text'}" for
 # `taken` 0 it only locks.
 TOUCH_SESSION = """
     INSERT INTO ricordo.sessions AS s
-        (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision, oldest_at,
-         open_count, receipt_count)
+        (owner, tenant_id, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision,
+         oldest_at, open_count, receipt_count)
     VALUES
-        (%(owner)s, %(session_id)s, %(agent_id)s, %(created_at)s, greatest(%(created_at)s, %(active_at)s),
-         %(taken)s, %(taken)s, 1, %(created_at)s, %(open)s, %(receipts)s)
+        (%(owner)s, %(tenant_id)s, %(session_id)s, %(agent_id)s, %(created_at)s,
+         greatest(%(created_at)s, %(active_at)s), %(taken)s, %(taken)s, 1, %(created_at)s, %(open)s, %(receipts)s)
     ON CONFLICT (owner, session_id) DO UPDATE SET
         last_turn = s.last_turn + %(taken)s,
         turn_count = s.turn_count + %(taken)s,
@@ -127,8 +127,8 @@ PUT_PASSAGE = """
 # -- importing a session -----------------------------------------------------------------------------------------
 
 INSERT_SESSION = f"""
-    INSERT INTO ricordo.sessions (owner, oldest_at, {SESSION_COLUMNS})
-    VALUES (%(owner)s, %(oldest_at)s, {placeholders(SESSION_COLUMNS)})
+    INSERT INTO ricordo.sessions (owner, tenant_id, oldest_at, {SESSION_COLUMNS})
+    VALUES (%(owner)s, %(tenant_id)s, %(oldest_at)s, {placeholders(SESSION_COLUMNS)})
     ON CONFLICT (owner, session_id) DO UPDATE SET oldest_at = least(sessions.oldest_at, excluded.oldest_at)
     WHERE sessions.owner = %(owner)s
 """

@@ -281,7 +281,7 @@ def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]
     times = {"created_at": oldest, "active_at": micros(empty.last_active_at)}
     transaction.send(owner_statements.SHARE_OWNER, here)
     transaction.send(owner_statements.LOWER_OWNER, {**here, **times})
-    transaction.send(sql.INSERT_SESSION, {**session_row(empty), "oldest_at": oldest})
+    transaction.send(sql.INSERT_SESSION, {**session_row(empty), "tenant_id": owner.tenant_id, "oldest_at": oldest})
     locked = transaction.send(sql.LOCK_SESSION, here)
     numbers = transaction.send(sql.TURN_NUMBERS, here)
     at_number = transaction.send(sql.TURNS_BY_NUMBER, {**here, "numbers": [turn.turn_number for turn in loaded]})
@@ -347,7 +347,7 @@ def _delete(transaction: Transaction, owner: Owner, session_id: str, numbers: Se
 
 def _touch(transaction: Transaction, turn: Turn, **counts: int) -> Cursor:
     """Lock the session's row, created if new, and take numbers; the cursor gives the last number."""
-    values = {**_row(turn), **counts}
+    values = {**_row(turn), **counts, "tenant_id": turn.owner.tenant_id}
     transaction.send(owner_statements.ADD_OWNER, _owner(turn.owner))
     transaction.send(owner_statements.SHARE_OWNER, values)
     transaction.send(owner_statements.LOWER_OWNER, values)
