@@ -264,6 +264,7 @@ class AsyncMemory:
     enhance_prompt = _awaited(Memory.enhance_prompt)
     facts = _awaited(Memory.facts)
     write_fact = _awaited(Memory.write_fact)
+    pin_fact = _awaited(Memory.pin_fact)
     forget_fact = _awaited(Memory.forget_fact)
     forget_message = _awaited(Memory.forget_message)
     flags = _awaited(Memory.flags)

@@ -252,10 +252,12 @@ class Memory:
     ) -> "list[Fact]":
         """What is known of a user now, or was known `at` a moment; with `superseded`, all that ever was.
 
-        With a project: what was said in it or outside of every project, the name and standing instructions.
+        Pinned facts come first. With a project: what was said in it or outside of every project, the name and standing
+        instructions.
         """
         owner, agent, within = self._owner(user_id), check_id("agent_id", agent_id), self._project(project)
         known = [fact for fact in self.store.people.facts(owner, agent).facts if not fact.forgotten]
+        known.sort(key=lambda fact: not fact.pinned)
         if within:
             known = in_project(self._engine, owner, known, within)
         if superseded:
@@ -272,6 +274,13 @@ class Memory:
         check_text("text", text, self.settings.limits)
         owner, agent = self._owner(user_id), check_id("agent_id", agent_id)
         return write_fact(self._engine, owner, agent, text, kind=kind, replaces=replaces)
+
+    def pin_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT, pinned: bool = True) -> "Fact":
+        """Pin a fact, which then comes first in profile and prompt, or unpin it. NotFoundError if there is none."""
+        from ricordo.people.facts.learn import pin_fact
+
+        agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
+        return pin_fact(self._engine, self._owner(user_id), agent, fact, pinned=pinned)
 
     def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         """Forget one fact: no word of it stays and it is not learned again. NotFoundError if there is none."""
@@ -346,7 +355,8 @@ class Memory:
     def export(self, user_id: str, *, project: str | None = None) -> Iterator[dict[str, Any]]:
         """Every session of a user as a JSON document, one at a time; then what adapters keep, in the same way.
 
-        With a project, its sessions alone.
+        Between them stand the facts that the turns do not give again: pinned ones and those by hand. With a project,
+        its sessions alone.
         """
         return export.export_user(self._engine, self._owner(user_id), self._project(project))
 

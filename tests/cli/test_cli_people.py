@@ -49,6 +49,20 @@ def test_forgetting_a_fact(cli: Cli, known: str) -> None:
     assert cli("facts", "list", "x", "-u", "anna").code == 2
 
 
+def test_pinning_a_fact(cli: Cli, known: str) -> None:
+    """It is listed first, and says so; unpinned it stands where it stood."""
+    *_, fact = cli("facts", "-u", "anna", "--json").lines
+    before = texts(cli)
+    assert cli("facts", "pin", fact["fact_id"][-8:], "-u", "anna", "--json").document["pinned"]
+    assert texts(cli) == [fact["text"], *before[:-1]]
+    assert "pinned" in cli("facts", "-u", "anna").out
+    assert cli("profile", "-u", "anna", "--json").document["key_facts"][0] == fact["text"]
+    assert not cli("facts", "unpin", fact["fact_id"], "-u", "anna", "--json").document["pinned"]
+    assert texts(cli) == before
+    assert cli("facts", "pin", "-u", "anna").code == 2
+    assert cli("facts", "pin", "nothing", "-u", "anna").code == 3
+
+
 def test_facts_of_a_day_that_is_none(cli: Cli, known: str) -> None:
     """A day that cannot be read is exit code 2, with an example."""
     ran = cli("facts", "-u", "anna", "--at", "tomorrow-ish")

@@ -245,5 +245,13 @@ def test_facts_are_written_and_edited_by_hand(client: TestClient) -> None:
     assert a_problem(client.post("/facts", json={"text": "x" * 201}, headers=ANNA), 422)["field"] == "text"
     refused = client.post("/facts", json={"text": "see https://evil.example"}, headers=ANNA)
     assert a_problem(refused, 422)["field"] == "text"
+    pinned = client.patch(f"/facts/{wish['id']}", json={"pinned": True}, headers=ANNA).json()
+    assert (pinned["text"], pinned["pinned"]) == (wish["text"], True)
+    assert client.get("/facts", headers=ANNA).json()["items"][0]["id"] == wish["id"]
+    assert client.get("/profile", headers=ANNA).json()["key_facts"][0] == wish["text"]
+    both = client.patch(f"/facts/{wish['id']}", json={"text": "answer in rhymes", "pinned": False}, headers=ANNA).json()
+    assert ("rhymes" in both["text"], both["pinned"]) == (True, False)
+    assert a_problem(client.patch(f"/facts/{both['id']}", json={}, headers=ANNA), 422)["field"] == "text"
+    a_problem(client.patch("/facts/none", json={"pinned": True}, headers=ANNA), 404)
     a_problem(client.patch("/facts/none", json={"text": "I live in Rome"}, headers=ANNA), 404)
     a_problem(client.patch(path, json={"text": "I live in Oslo"}, headers={"X-Ricordo-User": "bruno"}), 404)

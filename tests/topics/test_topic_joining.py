@@ -302,8 +302,30 @@ def test_scale_of_a_spread_embedder() -> None:
         ("E il pane di Altamura invece com'è?", "pane di Altamura"),
         ("Come si calcola il volume di un cono?", "volume di un cono"),
         ("i'm 41 and want to learn the cello. too late?", "cello"),
+        ("Why does bread go stale?", "bread going stale"),
+        ("Perché il pane diventa raffermo?", "pane raffermo"),
+        ("Why do leaves change colour in autumn?", "leaves changing colour in autumn"),
+        ("Perché le foglie cambiano colore in autunno?", "foglie che cambiano colore"),
+        ("How do vaccines train the immune system?", "vaccines training the immune system"),
+        ("Does coffee stunt growth?", "coffee stunting growth"),
+        ("Il caffè fa male al cuore?", "caffè"),
+        ("Where do swallows go in winter?", "swallows in winter"),
+        ("Quali vaccini servono per il Kenya?", "vaccini per il Kenya"),
+        ("How does a heat pump work?", "heat pump"),
+        ("Why does my laptop keep overheating?", "laptop overheating"),
+        ("Perché il mio portatile si surriscalda?", "portatile che si surriscalda"),
+        ("Perché il cielo è blu?", "cielo blu"),
+        ("Quando è caduto l'Impero romano?", "Impero romano"),
+        ("Quali sono i sintomi dell'influenza?", "sintomi dell'influenza"),
+        ("Mi aiuti a organizzare un viaggio a Lisbona?", "viaggio a Lisbona"),
+        ("How can I get rid of ants in the kitchen?", "rid of ants"),
+        ("My name is Anna and I live in Turin.", "Anna"),
+        ("Mi chiamo Anna e vivo a Torino.", "Anna"),
+        ("Il vaccino Pfizer va bene?", "vaccino Pfizer"),
+        ("Why do cats purr?", "cats purring"),
+        ("Why did the Titanic sink?", "Titanic sinking"),
     ],
 )
 def test_a_title_names_the_subject(message: str, title: str) -> None:
-    """Question words, contractions and the verb before an article are no part of a title."""
+    """Question words, contractions and the verb before an article are no part of a title; it is a name, no sentence."""
     assert title_of(message) == title

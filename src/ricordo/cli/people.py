@@ -51,14 +51,20 @@ MAX_FACT = 100  # characters of a fact in a row; --json has all of them
 
 
 def facts(options: Options, output: Output) -> int:
-    """List the facts of a user, or forget one."""
+    """List the facts of a user; pin, unpin or forget one."""
     user_id = user_of(options)
-    if (options.action == "forget") != (options.fact_id is not None):
-        raise ValidationError("facts", "only forget takes the id of a fact, and needs it; see `ricordo facts`")
+    if (options.action == "list") != (options.fact_id is None):
+        raise ValidationError("facts", "pin, unpin and forget need the id of a fact; see `ricordo facts`")
     with open_memory(options) as memory:
-        if options.action == "forget":
+        if options.action != "list":
             known = [each.id for each in memory.facts(user_id, options.agent, superseded=True)]
             fact_id = resolve_id(options.fact_id, known, "fact", "`ricordo facts --all` lists them")
+        if options.action in ("pin", "unpin"):
+            pinned = options.action == "pin"
+            fact = memory.pin_fact(fact_id, user_id=user_id, agent_id=options.agent, pinned=pinned)
+            output.document(fact_json(fact), f"{options.action}ned fact {fact_id}")
+            return 0
+        if options.action == "forget":
             memory.forget_fact(fact_id, user_id=user_id, agent_id=options.agent)
             plain = {"fact_id": fact_id, "forgotten": True}
             output.document(plain, f"forgot fact {fact_id}; it is not learned again")
@@ -120,7 +126,7 @@ def facts_table(found: list[Fact]) -> Table:
         until = local_time(fact.valid_to) if fact.valid_to else ""
         rows.add_row(
             Text(printable(fact.id[-SHORT_ID:])),
-            Text(fact.shown_kind, "cyan"),
+            Text(fact.shown_kind + (", pinned" if fact.pinned else ""), "cyan"),
             Text(one_line(fact.text, MAX_FACT)),
             local_time(fact.valid_from),
             until,
@@ -161,8 +167,8 @@ def _catch_up(memory: Memory, user_id: str, step: Step) -> None:
 
 
 def _facts_arguments(parser: argparse.ArgumentParser) -> None:
-    _actions(parser, ("list", "forget"))
-    parser.add_argument("fact_id", nargs="?", help="for forget: its id, or a unique part of it")
+    _actions(parser, ("list", "pin", "unpin", "forget"))
+    parser.add_argument("fact_id", nargs="?", help="for pin, unpin and forget: its id, or a unique part of it")
     add_user(parser)
     add_agent(parser)
     parser.add_argument("--at", metavar="TIME", help="facts that held at this day or time")
@@ -193,7 +199,7 @@ def _actions(parser: argparse.ArgumentParser, names: tuple[str, ...]) -> Any:
 PERSON_COMMANDS = (
     Command(
         "facts",
-        "list the facts known of a user, now or at a time, or forget one",
+        "list the facts known of a user, now or at a time; pin, unpin or forget one",
         facts,
         _facts_arguments,
         "ricordo facts --user anna --at 2026-05-01",

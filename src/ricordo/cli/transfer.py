@@ -109,13 +109,14 @@ def _required_user(options: Options) -> str:
 
 def _is_own(path: str) -> bool:
     """Whether a file is an export of Ricordo; a folder is not, and neither is a file that is in no known format."""
-    from ricordo.imports.json_stream import ITEM_FORMAT, OWN
+    from ricordo.imports.json_stream import FACT_FORMAT, ITEM_FORMAT, OWN
 
     if Path(path).is_dir():
         return False
-    if (found := detected_format(path)) is None:  # an export may hold nothing but items of adapters
+    if (found := detected_format(path)) is None:  # an export may hold nothing but facts or items
         with open(path, encoding="utf-8", errors="replace") as source:
-            return ITEM_FORMAT in source.readline()
+            first = source.readline()
+            return ITEM_FORMAT in first or FACT_FORMAT in first
     return found == OWN
 
 

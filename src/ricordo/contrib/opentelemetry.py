@@ -74,6 +74,7 @@ OPERATIONS = (
     Operation(Session, "add_message", "create_memory"),
     Operation(Session, "ask", "create_memory"),
     Operation(Session, "answer", "update_memory"),
+    Operation(Memory, "pin_fact", "update_memory", record="fact_id"),
     Operation(Memory, "set_flag", "update_memory", record="flag_id"),
     Operation(Session, "clear", "delete_memory"),
     Operation(Session, "forget_derived", "delete_memory"),

@@ -32,7 +32,7 @@ Format = Literal[
 ]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
 OWN: Format = "ricordo"
-ITEM_FORMAT = "ricordo-item"  # of our own export, but no conversation
+ITEM_FORMAT, FACT_FORMAT = "ricordo-item", "ricordo-fact"  # of our own export, but no conversation
 MAX_ENTRIES = 50  # read before giving up
 # Lists and objects that hold the conversations, where the file is one object.
 CONTAINERS: frozenset[JsonPath] = frozenset(

@@ -20,6 +20,7 @@ from ricordo.imports.chat_messages import chatbot_ui
 from ricordo.imports.conversation import Conversation, Imported, ImportProblem, mapping
 from ricordo.imports.document import DocumentOptions, documents
 from ricordo.imports.json_stream import (
+    FACT_FORMAT,
     FORMATS,
     ITEM_FORMAT,
     OWN,
@@ -205,6 +206,8 @@ def _own_documents(listed: Iterable[JsonEntry | ImportProblem], name: str) -> It
     for each in listed:
         if isinstance(each, ImportProblem):
             yield each
+        elif mapping(each.value).get("format") == FACT_FORMAT:
+            continue  # no conversation: `ricordo import FILE` imports it
         elif mapping(each.value).get("format") == ITEM_FORMAT:
             where = describe_path(name, each.path)
             yield ImportProblem(where, "is an item of an adapter; `ricordo import FILE` imports those")

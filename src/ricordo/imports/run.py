@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ricordo.errors import RicordoError, ValidationError
 from ricordo.imports.conversation import Imported, ImportProblem
 from ricordo.imports.document import session_id_of
-from ricordo.imports.json_stream import OWN
+from ricordo.imports.json_stream import FACT_FORMAT, OWN
 from ricordo.imports.read import ReadOptions, read
 from ricordo.limits import check_id, check_project
 from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn, with_project
@@ -352,7 +352,12 @@ def _words(turn: Turn) -> tuple[Any, ...]:
 
 
 def as_import(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document of Ricordo itself with the origin `import` for all turns: a file must not declare their origin."""
+    """A document of Ricordo itself with the origin `import` for all turns: a file must not declare their origin.
+
+    A fact becomes one by hand, which is what its user may write anyway.
+    """
+    if document.get("format") == FACT_FORMAT:
+        return {**document, "origin": "user_edit"}
     turns = document.get("turns")
     if not isinstance(turns, list):
         return dict(document)

@@ -274,6 +274,7 @@ FOLLOWUPS = FollowUpWords(
     links=words("of"),
     prepositions=words(_PREPOSITIONS),
     auxiliaries=words(_AUX),
+    support_verbs=words("do does did can could will would should must may might"),
     copulas=words("is are was were been be"),
     manner_words=words("how why when where"),
     question_words=words(_WH),

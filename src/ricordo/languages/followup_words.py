@@ -174,6 +174,13 @@ class FollowUpWords:
     sequence: Mapping[str, int] = field(default_factory=dict)
     do_support: Words = frozenset()
     gerund: str = ""
+    # For titles: verbs after which subject and bare verb follow, verbs between a thing and what it is, words before a
+    # verb, articles of the plural, and the word that ties a verb to its subject (empty where a gerund does).
+    support_verbs: Words = frozenset()
+    linking_verbs: Words = frozenset()
+    verb_particles: Words = frozenset()
+    plural_articles: Words = frozenset()
+    relative: str = ""
     graded: str = ""
     onset_article: Mapping[str, str] = field(default_factory=dict)
 

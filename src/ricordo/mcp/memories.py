@@ -49,6 +49,7 @@ class ToolMemory(BaseModel):
     session_id: str | None = None
     role: str | None = None
     fact_kind: str | None = None
+    pinned: bool | None = None
     valid_to: datetime | None = None
     sources: list[ToolSource] = []
     metadata: dict[str, Any] = {}
@@ -191,6 +192,7 @@ def fact_memory(fact: Fact, score: float | None = None, reasons: tuple[str, ...]
         created_at=fact.valid_from,
         session_id=fact.sources[0].session_id if fact.sources else None,
         fact_kind=fact.shown_kind,
+        pinned=fact.pinned or None,
         valid_to=fact.valid_to,
         sources=sources,
         score=score,

@@ -231,9 +231,9 @@ def facts_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
 
 
 def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
-    """The current facts by importance: instructions, name, ways of learning, what answers must heed, then the rest.
+    """The current facts by importance: pinned, instructions, name, ways of learning, what answers must heed, the rest.
 
-    Among equals, recent and repeated facts come first. Past dates and overcome difficulties are left out.
+    Among equals, recent and repeated facts come first. Past dates and overcome difficulties are left out unless pinned.
     """
     return tuple(ranked_facts(facts, now))
 
@@ -241,8 +241,8 @@ def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
 def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
     """The key facts, lazily: a profile takes the first few."""
     known = [fact for fact in facts if fact.known_at(now)]
-    known.sort(key=lambda fact: (not fact.is_instruction, _tier(fact), -_weight(fact, now), fact.id))
-    return (fact for fact in known if not is_outdated(fact, now))
+    known.sort(key=lambda fact: (not fact.pinned, not fact.is_instruction, _tier(fact), -_weight(fact, now), fact.id))
+    return (fact for fact in known if fact.pinned or not is_outdated(fact, now))
 
 
 def _tier(fact: Fact) -> int:

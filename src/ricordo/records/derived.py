@@ -44,7 +44,7 @@ class Fact:
 
     `about` names what the claim decides ("name", "place:home"): of two facts about the same thing only the newer is
     true now. It is empty where nothing else can contradict the claim. A fact that was forgotten keeps its `digest`
-    alone, so that it is not learned again, and no word of it.
+    alone, so that it is not learned again, and no word of it. A `pinned` one comes first wherever facts are told.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Fact:
     made_by: str = "patterns"
     origin: Trust = "user_said"
     forgotten: bool = False
+    pinned: bool = False
 
     @property
     def is_instruction(self) -> bool:

@@ -148,6 +148,7 @@ def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
         "recorded_at": fact.recorded_at,
         "made_by": fact.made_by,
         "origin": fact.origin,
+        "pinned": fact.pinned,
         "sources": [
             {
                 "message_id": source.message_id,

@@ -65,6 +65,7 @@ class FactOut(BaseModel):
     recorded_at: datetime
     made_by: str
     origin: str
+    pinned: bool
     sources: list[SourceOut]
 
 

@@ -84,7 +84,7 @@ def rows_to_marks(rows: Any) -> dict[str, SessionMark]:
 
 FACT_COLUMNS = (
     "agent_id, fact_id, kind, text, about, digest, language, sources, recorded_at, valid_from, valid_to, "
-    "superseded_by, made_by, origin, forgotten"
+    "superseded_by, made_by, origin, forgotten, pinned"
 )
 SUMMARY_COLUMNS = (
     "session_id, summary_id, agent_id, kind, text, first_turn, last_turn, topics, created_at, tokens, counter, "
@@ -111,6 +111,7 @@ def fact_to_row(fact: Fact) -> tuple[Any, ...]:
         fact.made_by,
         fact.origin,
         fact.forgotten,
+        fact.pinned,
     )
 
 
@@ -122,14 +123,14 @@ def row_to_fact(row: tuple[Any, ...]) -> Fact:
     """
     (
         agent_id, fact_id, kind, text, about, digest, language, sources, recorded, valid_from, valid_to,
-        superseded_by, made_by, origin, forgotten,
+        superseded_by, made_by, origin, forgotten, pinned,
     ) = row  # fmt: skip
     try:
         return Fact(
             fact_id, agent_id, kind, text, about, digest, language,
             tuple(Source(*source) for source in json.loads(sources)),
             moment(recorded), moment(valid_from), None if valid_to is None else moment(valid_to),
-            superseded_by, made_by, origin, bool(forgotten),
+            superseded_by, made_by, origin, bool(forgotten), bool(pinned),
         )  # fmt: skip
     except (ValueError, TypeError, OverflowError) as error:
         raise DamageError(f"fact {fact_id!r} cannot be read back ({error}); run verify") from error

@@ -194,6 +194,7 @@ def facts(draw: st.DrawFn, agent_id: str, sources: tuple[Source, ...] = ()) -> F
         made_by=draw(st.sampled_from(["patterns"]) | ids()),
         origin=draw(st.sampled_from(TRUST)),
         forgotten=forgotten,
+        pinned=draw(st.booleans()),
     )
 
 

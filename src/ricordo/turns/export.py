@@ -278,9 +278,9 @@ def export_markdown(engine: Engine, scope: Scope) -> str:
 
 
 def export_user(engine: Engine, owner: Owner, project: str = "") -> Iterator[dict[str, Any]]:
-    """Every session of a user, most recent first, then what adapters keep; one document at a time.
+    """Every session of a user, most recent first, then pinned facts, those by hand, and what adapters keep.
 
-    With a project only its sessions: what adapters keep belongs to none.
+    One document at a time. With a project only its sessions: the rest belongs to none.
     """
     tag = project_tag(project)
     page = engine.store.sessions.page(owner, limit=PAGE, tag=tag)
@@ -289,6 +289,7 @@ def export_user(engine: Engine, owner: Owner, project: str = "") -> Iterator[dic
             yield to_document(session, engine.store.turns.page(owner, session.id))
         page = engine.store.sessions.page(owner, limit=PAGE, tag=tag, before=page[-1])
     if not project:
+        yield from export_items.export_facts(engine, owner)
         yield from export_items.export_items(engine, owner)
 
 

@@ -1,23 +1,28 @@
-"""The items of a user as documents and back: the second half of an export, after the sessions.
+"""The facts and items of a user as documents and back: the second half of an export, after the sessions.
 
-In: what adapters keep of a user. Out: one JSON document an item; and from such documents the same items again. An item
-that names a session or a turn is imported only where those exist. Importing twice changes nothing.
+In: the facts that the turns alone do not give again (pinned or written by hand), and what adapters keep of a user. Out:
+one JSON document each; and from such documents the same again. An item that names a session or a turn, and a fact that
+was said in one, is imported only where those exist. Importing twice changes nothing.
 """
 
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from ricordo.engine.core import Engine
-from ricordo.errors import ValidationError
-from ricordo.limits import check_id, check_time
-from ricordo.records.service import StoredItem
-from ricordo.records.turns import Owner
+from ricordo.errors import StoreUnavailable, ValidationError
+from ricordo.limits import check_id, check_list, check_time
+from ricordo.records.derived import FACT_KINDS, TRUST, Fact, FactChange, Source
+from ricordo.records.service import StoredItem, as_json
+from ricordo.records.turns import Owner, turn_id_of
 from ricordo.stores.service_protocols import ItemTransaction
 
 FORMAT, VERSION = "ricordo-item", 1
+FACT_FORMAT = "ricordo-fact"
+MOST_ATTEMPTS = 20
 PAGE = 200
 MOST_MINUTES = 100_000_000  # almost two hundred years
 
@@ -56,6 +61,69 @@ def import_item(engine: Engine, document: Mapping[str, Any], user_id: str | None
         return True
 
     return engine.store.items.write(owner, collection, engine.clock.now(), add)
+
+
+def export_facts(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
+    """Every fact that is pinned or was written by hand, one document at a time."""
+    for agent_id in engine.store.people.agents(owner):
+        for fact in engine.store.people.facts(owner, agent_id).facts:
+            if not fact.forgotten and (fact.pinned or fact.made_by == "user"):
+                yield {"format": FACT_FORMAT, "version": VERSION, "user_id": owner.user_id, **as_json(fact)}
+
+
+def import_fact(engine: Engine, document: Mapping[str, Any], user_id: str | None = None) -> bool:
+    """Write one fact, for the user it names or for `user_id`; whether anything is new.
+
+    A fact that is known is pinned at most.
+    """
+    from ricordo.people.facts.claims import JUDGE, Claim, UserMessage, refusal_reason
+    from ricordo.safety.pii import PII_KINDS, redact
+    from ricordo.safety.screen import screen_of
+
+    owner = Owner(
+        engine.settings.tenant_id, check_id("user_id", user_id if user_id is not None else document.get("user_id"))
+    )
+    fact = _fact_from_document(document)
+    line = fact.text.strip("«»“”")
+    said = UserMessage(fact.id, "", line, fact.valid_from, "user_edit")
+    if why := refusal_reason(Claim(fact.kind, fact.text, fact.about, line, fact.language, said, made_by=JUDGE)):
+        raise ValidationError("text", f"cannot be kept as a fact: {why}")
+    if redact(line, dict.fromkeys(PII_KINDS, engine.settings.safety.personal_data)).text != line:
+        raise ValidationError("text", "holds personal data that the settings do not allow to be kept")
+    if any(engine.store.turns.get(owner, turn_id_of(source.message_id)) is None for source in fact.sources):
+        raise ValidationError("sources", "name a turn that does not exist; import its session before the fact")
+    for _ in range(MOST_ATTEMPTS):
+        people = engine.store.people.facts(owner, fact.agent_id)
+        known = next((each for each in people.facts if fact.id == each.id or fact.digest == each.digest), None)
+        put = fact if known is None else replace(known, pinned=known.pinned or (fact.pinned and not known.forgotten))
+        if put == known:
+            return False
+        if engine.store.people.put_facts(owner, fact.agent_id, FactChange(people.revision, (put,))):
+            screen_of(engine).facts(engine, owner, "", [put])
+            return True
+    raise StoreUnavailable(f"fact {fact.id!r} could not be stored because of concurrent writes; try again")
+
+
+def _fact_from_document(document: Mapping[str, Any]) -> Fact:
+    """The fact of a document; ValidationError names the wrong field."""
+    if document.get("version") != VERSION:
+        raise ValidationError("version", f"expected {VERSION}, got {document.get('version')!r}; upgrade Ricordo")
+    for name, allowed in (("kind", FACT_KINDS), ("origin", TRUST), ("pinned", (True, False))):
+        if document.get(name) not in allowed:
+            raise ValidationError(name, f"expected one of {', '.join(map(str, allowed))}")
+    recorded, since, until = (_time(document, name) for name in ("recorded_at", "valid_from", "valid_to"))
+    if recorded is None or since is None:
+        raise ValidationError("valid_from", "and recorded_at are needed")
+    said = [each if isinstance(each, Mapping) else {} for each in check_list("sources", document.get("sources"))]
+    sources = [Source(*(_text(each, name) for name in ("message_id", "session_id", "quote"))) for each in said]
+    superseded = document.get("superseded_by")
+    return Fact(
+        check_id("id", document.get("id")), check_id("agent_id", document.get("agent_id")), document["kind"],
+        _text(document, "text"), _text(document, "about"), check_id("digest", document.get("digest")),
+        _text(document, "language"), tuple(sources), recorded, since, until,
+        None if superseded is None else check_id("superseded_by", superseded),
+        check_id("made_by", document.get("made_by")), document["origin"], pinned=document["pinned"],
+    )  # fmt: skip
 
 
 def _to_document(owner: Owner, collection: str, item: StoredItem) -> dict[str, Any]:

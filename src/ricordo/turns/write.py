@@ -339,6 +339,9 @@ def import_documents(
             if isinstance(document, Mapping) and document.get("format") == export_items.FORMAT:
                 items += export_items.import_item(engine, document, user_id)
                 continue
+            if isinstance(document, Mapping) and document.get("format") == export_items.FACT_FORMAT:
+                items += export_items.import_fact(engine, document, user_id)
+                continue
             session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
             if project and not session.project:
                 session = replace(session, tags=with_project(session.tags, project))

@@ -25,7 +25,7 @@ from ricordo.errors import NotFoundError, StoreError, StoreUnavailable, Validati
 from ricordo.languages.text import guess_language
 from ricordo.people.facts.claims import JUDGE, Claim, ForgetCommand, MessageTime, UserMessage, refusal_reason
 from ricordo.people.facts.extraction import extract_facts
-from ricordo.people.facts.merge import LearningContext, facts_to_forget, merge_claims, new_fact
+from ricordo.people.facts.merge import LearningContext, facts_to_forget, merge_claims, move_pins, new_fact
 from ricordo.people.facts.statements import forget_commands
 from ricordo.people.summaries.condense import condense_now, write_session_summary
 from ricordo.people.summaries.summarise import SummaryWriter, writer_of
@@ -189,17 +189,31 @@ def forget_change(people: KnownFacts, fact_id: str) -> FactChange:
 
     Facts with the same digest are erased too. A fact that it had superseded does not become current again.
     """
-    chosen = next((fact for fact in people.facts if fact.id == fact_id), None)
-    if chosen is None:
-        raise NotFoundError(
-            f"there is no fact {fact_id!r} of this user for this agent; list the facts to see their ids"
-        )
+    chosen = _known(people, fact_id, forgotten=True)
     gone = (fact for fact in people.facts if fact.digest == chosen.digest and not fact.forgotten)
     return FactChange(people.revision, tuple(map(_tombstone, gone)))
 
 
 def _tombstone(fact: Fact) -> Fact:
-    return replace(fact, text="", about="", sources=(), forgotten=True)
+    return replace(fact, text="", about="", sources=(), forgotten=True, pinned=False)
+
+
+def _known(people: KnownFacts, fact_id: str, *, forgotten: bool = False) -> Fact:
+    for fact in people.facts:
+        if fact.id == fact_id and (forgotten or not fact.forgotten):
+            return fact
+    raise NotFoundError(f"there is no fact {fact_id!r} of this user for this agent; list the facts to see their ids")
+
+
+def pin_fact(engine: Engine, owner: Owner, agent_id: str, fact_id: str, *, pinned: bool = True) -> Fact:
+    """Pin a fact, so that it comes first in profile and prompt, or unpin it; the fact as it is then."""
+    for _ in range(MAX_ATTEMPTS):
+        people = engine.store.people.facts(owner, agent_id)
+        before = _known(people, fact_id)
+        fact = replace(before, pinned=pinned)
+        if fact == before or engine.store.people.put_facts(owner, agent_id, FactChange(people.revision, (fact,))):
+            return fact
+    raise StoreUnavailable(f"fact {fact_id!r} could not be pinned because of concurrent writes; try again")
 
 
 BY_HAND = "user"  # made_by of a fact that the user wrote
@@ -218,11 +232,7 @@ def write_fact(engine: Engine, owner: Owner, agent_id: str, text: str, *, kind: 
     line = " ".join(_MASK.sub(r"(\1)", safe.text).split())
     for _ in range(MAX_ATTEMPTS):
         people = engine.store.people.facts(owner, agent_id)
-        old = next((each for each in people.facts if each.id == replaces and not each.forgotten), None)
-        if replaces and old is None:
-            raise NotFoundError(
-                f"there is no fact {replaces!r} of this user for this agent; list the facts to see their ids"
-            )
+        old = _known(people, replaces) if replaces else None
         context = LearningContext(agent_id, engine.clock.now())
         fact = _fact_by_hand(line, kind, old, context)
         ended = [
@@ -232,9 +242,9 @@ def write_fact(engine: Engine, owner: Owner, agent_id: str, text: str, *, kind: 
         ]
         if same := next((each for each in ended if each.text == fact.text), None):
             return next(each for each in people.facts if each.id == same.id)  # known already
-        if engine.store.people.put_facts(owner, agent_id, FactChange(people.revision, (*ended, fact))):
+        if engine.store.people.put_facts(owner, agent_id, FactChange(people.revision, move_pins((*ended, fact)))):
             screen_of(engine).facts(engine, owner, "", [fact])
-            return fact
+            return replace(fact, pinned=any(each.pinned for each in ended))
     raise StoreUnavailable("the fact could not be stored because of concurrent writes; try again")
 
 

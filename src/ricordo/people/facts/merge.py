@@ -191,8 +191,24 @@ def merge_claims(
         for fact in _timeline(about, claims, facts, context, said_at, similarity):
             facts[fact.id] = fact
     before = {fact.id: fact for fact in people.facts}
-    put = tuple(fact for fact in facts.values() if before.get(fact.id) != fact)
+    put = tuple(fact for fact in move_pins(facts.values()) if before.get(fact.id) != fact)
     return FactChange(people.revision, put, learned)
+
+
+def move_pins(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The facts, where the one that superseded a pinned fact is pinned in its place."""
+    known = {fact.id: fact for fact in facts}
+    for fact in tuple(known.values()):
+        last = fact
+        for _ in known:  # as many steps as there are facts: a damaged chain may be a circle
+            following = known.get(last.superseded_by or "")
+            if following is None or following.forgotten:
+                break
+            last = following
+        if fact.pinned and last is not fact:
+            known[fact.id] = replace(known[fact.id], pinned=False)
+            known[last.id] = replace(known[last.id], pinned=True)
+    return tuple(known.values())
 
 
 def _pending(touched: dict[str, list[Claim]], context: LearningContext) -> Iterable[Fact]:

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 from pydantic import BaseModel, ConfigDict, Field
 
 import ricordo
-from ricordo.errors import NotFoundError, StoreError
+from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import Limits, check_text
 from ricordo.people.profile import profile_json
 from ricordo.recall.evidence import snowball_stems
@@ -47,11 +47,12 @@ class FactIn(BaseModel):
 
 
 class FactPatch(BaseModel):
-    """The new words of a fact."""
+    """The new words of a fact, or whether it comes first."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Annotated[str, Field(min_length=1, max_length=200)]
+    text: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    pinned: bool | None = None
 
 
 @router.get("/api/conversations/memory", response_model=schemas.MemoryOut, tags=PERSON)
@@ -93,9 +94,16 @@ def write_fact(body: FactIn, user: UserDep, agent_id: Agent = "default") -> dict
 
 @router.patch("/facts/{fact_id}", response_model=schemas.FactOut, tags=PERSON)
 def edit_fact(fact_id: str, body: FactPatch, user: UserDep, agent_id: Agent = "default") -> dict[str, Any]:
-    """Put a new fact in place of one; the old one stays as what was true before."""
-    replaced = path_id("fact", fact_id)
-    return fact_out(user.memory.write_fact(body.text, user_id=user.id, agent_id=agent_id, replaces=replaced), {})
+    """Put a new fact in place of one, which stays as what was true before; pin a fact, or unpin it."""
+    memory, found = user.memory, path_id("fact", fact_id)
+    if body.text is None and body.pinned is None:
+        raise ValidationError("text", "is missing; give new words, or pinned")
+    if body.text is not None:
+        found = memory.write_fact(body.text, user_id=user.id, agent_id=agent_id, replaces=found).id
+    if body.pinned is not None:
+        memory.pin_fact(found, user_id=user.id, agent_id=agent_id, pinned=body.pinned)
+    (fact,) = (each for each in memory.facts(user.id, agent_id, superseded=True) if each.id == found)
+    return fact_out(fact, turn_numbers(memory.store, user.owner, [fact]))
 
 
 @router.delete("/facts/{fact_id}", status_code=204, tags=PERSON)
