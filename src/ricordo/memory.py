@@ -460,7 +460,7 @@ def open(url_or_path: str | Path | None = None, **settings: Any) -> Memory:
     place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
     chosen = settings_from(settings, os.environ)
     check_parts(chosen)  # before a store is opened that would not be closed
-    return Memory(store_for(place, chosen.spool), chosen)
+    return Memory(store_for(place, chosen.spool, chosen.read_url), chosen)
 
 
 def check_parts(settings: Settings) -> None:

@@ -208,6 +208,7 @@ class Settings:
     tenant_id: str = "default"
     project: str = ""
     spool: str = "off"
+    read_url: str = field(default="", repr=False)  # it may contain a password
     locale: Locale = field(default_factory=lambda: locale_for("en"))
     speakers: Literal["user", "student"] = "user"
     model: str = "o200k"

@@ -2,21 +2,25 @@
 
 from collections.abc import Iterator
 from time import monotonic, sleep
+from urllib.parse import quote
 
+import psycopg
 import pytest
 from starlette.testclient import TestClient
 
-from ricordo.errors import StoreUnavailable
+import ricordo
+from ricordo.errors import SettingsError, StoreUnavailable
 from ricordo.presets import settings_from
 from ricordo.records.turns import Owner
 from ricordo.server.app import create_app
 from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
-from ricordo.stores.open import spool_directory
+from ricordo.stores.open import spool_directory, store_for
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.postgres.pool import read_url
 from ricordo.testing.citus import Nodes, replicated
 from ricordo.testing.fakes import a_turn
+from ricordo.testing.postgres import PostgresForTests
 
 ANNA = Owner("acme", "anna")
 
@@ -79,3 +83,104 @@ def test_a_spool_has_one_place_for_several_hosts() -> None:
     both = spool_directory("postgresql://app:one@db1:5432,db2:5433/chat", "on")
     assert both == spool_directory("postgresql://app:two@db1:5432,db2:5433/chat", "on")
     assert both != spool_directory("postgresql://app:one@db1:5432/chat", "on")
+
+
+BRUNO = Owner("acme", "bruno")
+REPLAY = "SELECT pg_wal_replay_{}()"
+
+
+def read_from(nodes: Nodes, replica: int, lag: float) -> str:
+    """The parameters that name a replica for searches."""
+    return f"read_url={quote(nodes.url(replica), safe='')}&read_lag={lag}"
+
+
+def turns_known(store: PostgresStore, owner: Owner) -> int:
+    """How many turns the marks of an owner's sessions count."""
+    return sum(mark.turn_count for mark in store.sessions.marks(owner).values())
+
+
+def looked(store: PostgresStore) -> str | None:
+    """What a look at the replica finds."""
+    assert store._replica is not None
+    store._replica.look()
+    return store.health().read_replica
+
+
+def replay(nodes: Nodes, replica: int, verb: str) -> None:
+    """Pause or resume what a replica takes over from its primary."""
+    with psycopg.connect(nodes.url(replica), autocommit=True) as connection:
+        connection.execute(REPLAY.format(verb))
+
+
+def test_searches_read_from_a_replica_within_its_lag(pair: tuple[Nodes, int, int]) -> None:
+    """A replica answers until its lag is over, but not for what this program wrote; then, or if away, the primary."""
+    nodes, primary, replica = pair
+    writer = PostgresStore(nodes.url(primary))
+    patient = PostgresStore(f"{nodes.url(primary)}?{read_from(nodes, replica, 600)}")
+    strict = PostgresStore(f"{nodes.url(primary)}?{read_from(nodes, replica, 0.2)}")
+    try:
+        first = writer.turns.append(a_turn(ANNA, session_id="s"))
+        eventually(lambda: looked(patient), "ok")
+        replay(nodes, replica, "pause")
+        second = writer.turns.append(a_turn(ANNA, session_id="s"))
+        assert turns_known(patient, ANNA) == 1  # from the replica, which has been stopped
+        assert patient.turns.by_ids(ANNA, [first.id, second.id]) == (first,)
+        assert [turn.id for turn in patient.turns.page(ANNA, "s")] == [first.id, second.id]  # a window, never late
+        assert patient.turns.append(a_turn(ANNA, session_id="s")).turn_number == 3
+        assert turns_known(patient, ANNA) == 3
+        writer.turns.append(a_turn(BRUNO, session_id="s"))
+        assert turns_known(patient, BRUNO) == 0
+        assert looked(strict) == "behind"
+        assert turns_known(strict, BRUNO) == 1
+        replay(nodes, replica, "resume")
+        eventually(lambda: looked(strict), "ok")
+        nodes.stop(replica)
+        assert turns_known(patient, BRUNO) == 1
+        assert patient.health().read_replica == looked(strict) == "away"
+        options = ServerOptions(auth=False)
+        with TestClient(create_app(Service(strict, settings_from({"embedder": "light"}, {}), options))) as client:
+            answer = client.get("/health").json()
+        assert (answer["status"], answer["read_replica"]) == ("ok", "away")
+    finally:
+        for store in (writer, patient, strict):
+            store.close()
+
+
+def test_a_search_with_a_replica_finds_what_has_no_vector_yet(pair: tuple[Nodes, int, int]) -> None:
+    """Missing vectors are written to the primary, and the setting is not shown."""
+    nodes, primary, replica = pair
+    writer = PostgresStore(nodes.url(primary))
+    writer.turns.append(a_turn(Owner("default", "anna"), "My bicycle is in the cellar.", "Noted."))
+    writer.close()
+    place = f"{nodes.url(replica)}?read_lag=600"
+    with ricordo.open(nodes.url(primary), read_url=place, embedder="light") as memory:
+        assert place not in repr(memory.settings)
+        store = memory.store
+        assert isinstance(store, PostgresStore)
+        eventually(lambda: looked(store), "ok")
+        (hit, *_) = memory.search("bicycle", user_id="anna")
+        assert "cellar" in hit.text
+        assert store.health().read_replica == "ok"
+
+
+@pytest.mark.parametrize(
+    ("place", "read_url"), [("memory:", "postgresql://replica/chat"), ("postgresql://db/chat", "replica.db")]
+)
+def test_only_a_postgresql_database_has_a_replica(place: str, read_url: str) -> None:
+    """A file has none, and a replica is no file."""
+    with pytest.raises(SettingsError, match="read_url"):
+        store_for(place, read_url=read_url)
+
+
+def test_another_database_is_no_replica(postgres_server: PostgresForTests) -> None:
+    """Neither another database of the same server nor a server that takes writes is read from."""
+    url, other = postgres_server.empty_database(), postgres_server.empty_database()
+    for named in (url, other):
+        joined = "&" if "?" in url else "?"
+        store = PostgresStore(f"{url}{joined}read_url={quote(named, safe='')}")
+        try:
+            assert looked(store) == "away"
+            store.turns.append(a_turn(ANNA, session_id="s"))
+            assert turns_known(store, ANNA) == store.turns.page(ANNA, "s")[-1].turn_number
+        finally:
+            store.close()

@@ -222,12 +222,14 @@ class SpoolState:
 class StoreHealth:
     """What kind of store it is, the state of its spool (None for a store without one), and whether commits wait.
 
-    `replication` is `synchronous` or `asynchronous`, as last seen; None without a replica.
+    `replication` is `synchronous` or `asynchronous`, as last seen; None without a replica. `read_replica` is `ok`,
+    `behind` or `away` where a replica is named for searches; they use the primary unless it is `ok`.
     """
 
     kind: StoreKind
     spool: SpoolState | None = None
     replication: str | None = None
+    read_replica: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

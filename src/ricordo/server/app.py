@@ -324,7 +324,7 @@ def limit_malloc_arenas() -> None:
 
 def open_store(url: str, options: ServerOptions, settings: Settings | None = None) -> Store:
     """The store of a path or URL; on PostgreSQL one that keeps working during an outage, unless that is `off`."""
-    return store_for(url, chosen_spool(url, options, settings))
+    return store_for(url, chosen_spool(url, options, settings), settings.read_url if settings else "")
 
 
 def uvicorn_config(service: Service) -> uvicorn.Config:

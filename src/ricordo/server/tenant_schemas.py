@@ -345,6 +345,9 @@ class HealthOut(BaseModel):
         None,
         description="`asynchronous`: a write that was acknowledged is lost if the primary is, before a replica has it",
     )
+    read_replica: str | None = Field(
+        None, description="`ok`, `behind` or `away`: whether searches read from the replica; otherwise from the primary"
+    )
 
 
 class KeyOut(BaseModel):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from ricordo.errors import SchemaError, SettingsError
 from ricordo.stores.protocols import Store
@@ -20,12 +20,16 @@ from ricordo.stores.protocols import Store
 DEFAULT_PATH = "ricordo.db"
 
 
-def store_for(place: str | Path, spool: str = "off") -> Store:
+def store_for(place: str | Path, spool: str = "off", read_url: str = "") -> Store:
     """The store behind a path or URL.
 
     `spool` is a directory where writes wait while PostgreSQL is away, even at the start; `on` is one in the state
-    folder of this machine's user.
+    folder of this machine's user. `read_url` is the URL of a replica of the database, for searches.
     """
+    if read_url:
+        if not (is_postgres(str(place)) and is_postgres(read_url)):
+            raise SettingsError("read_url", "names a replica of a PostgreSQL database; both must be postgresql:// URLs")
+        place = f"{place}{'&' if '?' in str(place) else '?'}read_url={quote(read_url, safe='')}"
     if spool not in ("", "off"):
         return _spooled(str(place), spool)
     if not isinstance(place, str | Path):

@@ -242,6 +242,8 @@ def ready(service: ServiceDep) -> Response:
     details: dict[str, Any] = {"store": health.kind, "spool": spool}
     if health.replication:
         details["replication"] = health.replication
+    if health.read_replica:
+        details["read_replica"] = health.read_replica
     if spool and spool["degraded"]:
         return JSONResponse({"status": "degraded", "since": spool["since"]} | details)
     try:

@@ -94,6 +94,9 @@ class AppendGroup:
             if not isinstance(error.__cause__, _LEAVE_GROUP):
                 raise
             owners = []
+        finally:
+            for owner in {new.turn.owner.key for new in turns} if self._transactions.replica else ():
+                self._transactions.note_write(owner)
         written = [turn for each in owners for turn in each.written()] or [None] * len(turns)
         for ticket, new, turn in zip(tickets, turns, written, strict=True):
             ticket.result = turn

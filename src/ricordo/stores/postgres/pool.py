@@ -14,7 +14,7 @@ from math import ceil
 from threading import Lock, Semaphore
 from time import monotonic
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -37,7 +37,13 @@ T = TypeVar("T")
 ATTEMPTS = 10  # of one transaction that conflicts with others; every conflict lets one of the two commit
 SNAPSHOT_TIMEOUT = 600.0  # seconds for one read of a backup
 MOST_OF_AN_OPTION = 100_000
-_OPTIONS: dict[str, Callable[[str], float]] = {"pool_size": int, "timeout": float, "prepare_threshold": int}
+_NUMBERS: dict[str, Callable[[str], float]] = {
+    "pool_size": int,
+    "timeout": float,
+    "prepare_threshold": int,
+    "read_lag": float,
+}
+_OPTIONS = {*_NUMBERS, "read_url"}
 _inherited: list[Connection] = []  # connections of a parent process: neither used nor closed here
 
 
@@ -228,14 +234,16 @@ def snapshot(pool: Pool) -> Iterator[Snapshot]:
 
 
 def options_of(url: str) -> dict[str, Any]:
-    """The options of the pool among the parameters of a URL: pool_size, timeout, prepare_threshold."""
+    """The options of the store among the parameters of a URL: numbers, and the URL of a replica."""
     found: dict[str, Any] = {}
     for name, _, value in (part.partition("=") for part in url.partition("?")[2].split("&")):
         try:
             if name == "prepare_threshold" and value.lower() == "none":
                 found[name] = None
-            elif name in _OPTIONS:
-                found[name] = _OPTIONS[name](value)
+            elif name == "read_url":
+                found[name] = unquote(value)
+            elif name in _NUMBERS:
+                found[name] = _NUMBERS[name](value)
                 if not 0 < found[name] <= MOST_OF_AN_OPTION:
                     raise ValueError
         except ValueError:

@@ -59,7 +59,7 @@ class PostgresSessions:
         return tuple(row_to_session(owner, row) for row in rows)
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
-        return rows_to_marks(self._transactions.read(owner, sql.SESSION_MARKS))
+        return rows_to_marks(self._transactions.read_lagging(owner, sql.SESSION_MARKS))
 
     def update(
         self, owner: Owner, session_id: str, changes: SessionChanges, *, acknowledged_at: datetime | None = None

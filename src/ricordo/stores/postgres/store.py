@@ -21,6 +21,7 @@ from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, Postg
 from ricordo.stores.postgres.items import PostgresItems
 from ricordo.stores.postgres.people import PostgresPeople
 from ricordo.stores.postgres.pool import Pool, is_pooled, options_of, snapshot
+from ricordo.stores.postgres.replica import READ_LAG, ReadReplica
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
 from ricordo.stores.postgres.transaction import (
@@ -72,7 +73,7 @@ class PostgresStore:
 
     `timeout` bounds, in seconds, how long a call waits for a connection and for the server. A pooler in between is
     noticed: then nothing is prepared. `pool_size`, `timeout` and `prepare_threshold` may also be parameters of the URL;
-    an argument that is given here counts more.
+    an argument that is given here counts more. The parameters `read_url` and `read_lag` name a replica for searches.
     """
 
     erase_notes: tuple[str, ...] = (
@@ -102,7 +103,7 @@ class PostgresStore:
             with self._pool.lease(monotonic() + timeout) as connection:
                 connection.deadline = monotonic() + LONG_TIMEOUT
                 security = row_security_for(schema.prepare(connection), required=require_wall)
-                pooled = is_pooled(connection)
+                pooled = prepare_threshold is None or is_pooled(connection)
                 if pooled:
                     self._pool.stop_preparing(connection)
                 direct = not security.citus and not pooled
@@ -113,7 +114,12 @@ class PostgresStore:
             self._pool.close()
             raise
         self._replication = schema.ReplicationWatch(self._pool)
-        self._use(OwnerTransactions(self._pool, security, self._pool.fetch if direct else None))
+        self._replica: ReadReplica | None = None
+        if "read_url" in options and not security.citus:
+            replica = Pool(options["read_url"], size=pool_size, timeout=timeout, prepare_threshold=None)
+            lag = options.get("read_lag") or options_of(options["read_url"]).get("read_lag", READ_LAG)
+            self._replica = ReadReplica(self._pool, replica, security, lag=lag, timeout=timeout)
+        self._use(OwnerTransactions(self._pool, security, self._pool.fetch if direct else None, self._replica))
 
     def _use(self, transactions: OwnerTransactions) -> None:
         """Make the parts."""
@@ -178,9 +184,12 @@ class PostgresStore:
         return nullcontext()
 
     def health(self) -> StoreHealth:
-        return StoreHealth("postgresql", replication=self._replication.last_seen())
+        replica = self._replica.state() if self._replica else None
+        return StoreHealth("postgresql", replication=self._replication.last_seen(), read_replica=replica)
 
     def close(self) -> None:
+        if self._replica:
+            self._replica.close()
         self._pool.close()
 
     def _pages(self, tenant_id: str) -> Iterator[list[Owner]]:

@@ -113,7 +113,7 @@ class PostgresVectors:
         statement = sql.VECTORS if session_id is None else sql.SESSION_VECTORS
         after = {"session_id": session_id or "", "turn_number": 0}
         while True:
-            rows = self._transactions.read(owner, statement, embedder=embedder, limit=VECTORS_PER_PAGE, **after)
+            rows = self._transactions.read_lagging(owner, statement, embedder=embedder, limit=VECTORS_PER_PAGE, **after)
             yield from map(row_to_trace, rows)
             if len(rows) < VECTORS_PER_PAGE:
                 return

@@ -273,13 +273,32 @@ class Fetch(Protocol):
         ...
 
 
+class Replica(Protocol):
+    """A copy of the database for reads that tolerate a lag."""
+
+    def read(self, owner: Owner, statement: str, values: Mapping[str, Any]) -> list[Row] | None:
+        """The rows; None if the primary has to be asked."""
+        ...
+
+    def note_write(self, owner: UUID) -> None:
+        """Something of an owner was written by this program."""
+        ...
+
+
 class OwnerTransactions:
     """Runs the scripts of all parts of a store, each in a transaction restricted by row-level security."""
 
-    def __init__(self, runner: TransactionRunner, security: RowSecurity, fetch: Fetch | None = None) -> None:
+    def __init__(
+        self,
+        runner: TransactionRunner,
+        security: RowSecurity,
+        fetch: Fetch | None = None,
+        replica: Replica | None = None,
+    ) -> None:
         self.runner = runner
         self.security = security
         self.fetch = fetch
+        self.replica = replica
 
     def run(
         self,
@@ -290,7 +309,15 @@ class OwnerTransactions:
         timeout: float | None = None,
     ) -> T:
         """The script's result, once it is committed; it sees one owner's rows."""
-        return self.runner.run(self.security.for_owner(owner.key), script, repeatable=repeatable, timeout=timeout)
+        try:
+            return self.runner.run(self.security.for_owner(owner.key), script, repeatable=repeatable, timeout=timeout)
+        finally:
+            self.note_write(owner.key)
+
+    def note_write(self, owner: UUID) -> None:
+        """Read this owner's rows from the primary, until a replica has what was written."""
+        if self.replica:
+            self.replica.note_write(owner)
 
     def run_long(self, owner: Owner, script: Callable[[Transaction], T]) -> T:
         """`run` for a script that may run twice without harm, and may take long."""
@@ -298,9 +325,13 @@ class OwnerTransactions:
 
     def read(self, owner: Owner, statement: str, **values: Any) -> list[Row]:
         """The rows of one statement, in one round trip."""
-        values["owner"] = owner.key
-        return self.run(owner, lambda tx: tx.send(statement, values, binary=True), repeatable=True).fetchall()
+        return self.read_with(self.security.for_owner(owner.key), statement, owner=owner.key, **values)
+
+    def read_lagging(self, owner: Owner, statement: str, **values: Any) -> list[Row]:
+        """`read` from a replica, if there is one; it may miss what other programs wrote within its lag."""
+        rows = self.replica.read(owner, statement, {"owner": owner.key, **values}) if self.replica else None
+        return self.read(owner, statement, **values) if rows is None else rows
 
     def read_with(self, settings: Statements, statement: str, **values: Any) -> list[Row]:
-        """The rows of a statement that names no owner, under the given settings."""
+        """The rows of a statement under the given settings."""
         return self.runner.run(settings, lambda tx: tx.send(statement, values, binary=True), repeatable=True).fetchall()

@@ -114,7 +114,8 @@ class PostgresTurns:
         return next(iter(to_turns(owner, rows)), None)
 
     def by_ids(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
-        return tuple(to_turns(owner, self._transactions.read(owner, sql.TURNS_BY_ID, turn_ids=list(turn_ids))))
+        rows = self._transactions.read_lagging(owner, sql.TURNS_BY_ID, turn_ids=list(turn_ids))
+        return tuple(to_turns(owner, rows))
 
     def page(
         self,
