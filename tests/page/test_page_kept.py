@@ -38,28 +38,40 @@ def test_a_temporary_chat_keeps_nothing(browser: Browser, served: Site, lang: st
 
 @pytest.mark.parametrize("lang", ["it", "en"])
 def test_the_timeline_is_filtered(browser: Browser, served: Site, lang: str) -> None:
-    """Talks and facts of all conversations stand under their days; kind, tag, project and day choose among them."""
+    """Talks with their topics and summaries, and facts, stand under their days; kind, tag, project and day choose."""
     visitor = Visitor(browser, served, f"timeline-{lang}", locale=LOCALES[lang])
     user = visitor.user
     served.session(user, f"old-{lang}", [("Vivo a Torino.", "Bene.")], title="Vecchia", days_ago=3)
     served.session(user, f"new-{lang}", [("Che ore sono?", "Le tre.")], title="Nuova")
     served.memory.session(f"old-{lang}", user_id=user).update(tags=["casa"], project="tesi")
+    planted = [
+        ("Come si pota un ulivo?", "Si pota in marzo, quando il gelo è passato."),
+        ("Quanta acqua vuole?", "Poca."),
+    ]
+    served.session(user, f"olive-{lang}", planted, title="Orto")
+    served.memory.session(f"olive-{lang}", user_id=user).end()
     assert served.memory.settle(20)
     page = visitor.open("#/timeline")
     entries = page.locator(".timeline li")
-    expect(entries).to_have_count(3)
+    expect(entries.filter(has_text="Vecchia")).to_have_count(1)
     expect(page.locator(".timeline section")).to_have_count(2)
     kind, tag, project = (page.locator(".filters select").nth(number) for number in range(3))
     kind.select_option("fact")
     expect(entries).to_have_count(1)
     expect(entries).to_contain_text("Vivi a Torino.")
-    kind.select_option("")
+    kind.select_option("summary")
+    expect(entries).to_have_count(1)
+    expect(entries).to_contain_text("gelo")
+    kind.select_option("topic")
+    expect(entries.filter(has_text="ulivo")).to_have_count(1)
+    kind.select_option("talk")
     tag.select_option("casa")
-    expect(entries).to_have_count(2)
+    expect(entries).to_have_count(1)
     tag.select_option("")
     project.select_option("tesi")
-    expect(entries).to_have_count(2)
+    expect(entries).to_have_count(1)
     project.select_option("")
+    kind.select_option("")
     day = (datetime.now(UTC) - timedelta(days=3, minutes=1)).strftime("%Y-%m-%d")
     page.locator(".filters input[type=date]").fill(day)
     expect(page.locator(".timeline section")).to_have_count(1)

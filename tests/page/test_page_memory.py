@@ -147,7 +147,7 @@ MENDED = {
 
 @pytest.mark.parametrize("lang", ["it", "en"])
 def test_facts_and_instructions_are_written_by_hand(browser: Browser, served: Site, lang: str) -> None:
-    """A fact is added and corrected, a standing instruction is added; what may not be kept is refused with a notice."""
+    """A fact is added, corrected and pinned, a standing instruction is added; what may not be kept is refused."""
     panel_name, facts_name, first, second, shown, correct, save = MENDED[lang]
     visitor = Visitor(browser, served, f"mend-{lang}", locale={"it": "it-IT", "en": "en-GB"}[lang])
     page = visitor.open()
@@ -164,13 +164,34 @@ def test_facts_and_instructions_are_written_by_hand(browser: Browser, served: Si
     field.fill(second)
     panel.get_by_role("button", name=save, exact=True).click()
     expect(panel.locator("li.fact .claim")).to_have_text(shown)
+    other = {"it": "Mi chiamo Eva", "en": "My name is Eva"}[lang]
+    add.fill(other)
+    add.press("Enter")
+    cards = panel.locator("section").first.locator("li.fact")
+    expect(cards).to_have_count(2)
+    pin = cards.last.locator(".pin")
+    last = cards.last.locator(".claim").inner_text()
+    pin.focus()
+    page.keyboard.press("Enter")
+    expect(cards.first.locator(".claim")).to_have_text(last)
+    expect(cards.first.locator(".pin")).to_be_focused()
+    expect(cards.first.locator(".pin")).to_have_attribute("aria-pressed", "true")
+    expect(cards.first).to_contain_text({"it": "fissato", "en": "pinned"}[lang])
+    page.reload()
+    panel.get_by_role("tab", name=facts_name).click()
+    expect(cards.first.locator(".claim")).to_have_text(last)
+    panel.get_by_role("tab", name={"it": "Profilo", "en": "Profile"}[lang]).click()
+    expect(panel.locator("ul.plain li").first).to_have_text(last)
+    panel.get_by_role("tab", name=facts_name).click()
+    cards.first.locator(".pin").click()
+    expect(cards.first.locator(".pin")).to_have_attribute("aria-pressed", "false")
     wish.fill("rispondi in breve")
     wish.press("Enter")
     expect(panel.locator("section").nth(1).locator("li.fact")).to_contain_text("Rispondi in breve.")
     add.fill("guarda https://evil.example")
     add.press("Enter")
     expect(page.locator(".notice.bad")).to_be_visible()
-    expect(panel.locator("li.fact")).to_have_count(2)
+    expect(panel.locator("li.fact")).to_have_count(3)
     visitor.close()
 
 

@@ -403,5 +403,31 @@ def test_a_trace_names_what_a_prompt_held(client: TestClient) -> None:
     assert trace["answer"]["answerer"] == "reader"
     assert list(trace["answer"]["timings_ms"]) == ["load", "understand", "retrieve", "compose", "answer"]
     assert trace["answer"]["answer_tokens"] > 0
+    other = client.post("/chat", json={"query": "What did I ask about the quokka and its food?"}).json()["session_id"]
+    items = client.get(f"/sessions/{other}/receipts/1/trace").json()["items"].values()
+    recalled = [each for each in items if each["session_id"] == session]
+    assert recalled
+    for each in recalled:
+        assert 0 < each["score"] <= 1
+        assert each["reasons"][0].startswith(("words", "meaning"))
     a_problem(client.get(f"/sessions/{session}/receipts/9/trace"), 404)
     a_problem(client.get(f"/sessions/{session}/receipts/2/trace", headers={"X-Ricordo-User": "bruno"}), 404)
+
+
+def test_a_list_of_sessions_tells_what_was_derived(client: TestClient) -> None:
+    """With `derived` each session has its topics and summaries, with words, time and turn; without it none."""
+    session = client.post("/sessions", json={}).json()["id"]
+    for query, response in (
+        ("How do I prune an olive tree?", "Prune an olive tree in March, when the frost is over, and keep it open."),
+        ("How much water does it need?", "An olive tree needs little water: once a month is enough when it is grown."),
+    ):
+        client.post(f"/sessions/{session}/messages", json={"query": query, "response": response})
+    assert client.post(f"/sessions/{session}/end").status_code == 200
+    service_of(client).memory("default").settle(20)
+    assert client.get("/sessions").json()["items"][0]["derived"] is None
+    derived = client.get("/sessions?derived=true").json()["items"][0]["derived"]
+    topic = next(each for each in derived if each["kind"] == "topic")
+    assert (topic["text"], topic["turn_number"]) == ("olive tree", 2)
+    summary = next(each for each in derived if each["kind"] == "summary")
+    assert "olive" in summary["text"]
+    assert summary["turn_number"] == 1

@@ -1,6 +1,6 @@
 // What a screen reader hears of an answer: paragraph by paragraph once each is whole, never word by word.
 
-import { spoken } from "./markdown";
+import { spoken } from "./sentences";
 import type { Shown } from "./shown.svelte";
 import { t } from "./words.svelte";
 

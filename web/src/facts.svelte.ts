@@ -1,4 +1,4 @@
-// What is known of the person, and what they do about it: add, edit, forget. A fact that is forgotten leaves the list
+// What is known of the person, and what they do about it: add, edit, pin, forget. A fact that is forgotten leaves the list
 // at once; the server is told some seconds later, or when the page is left, so that it can be taken back until then.
 
 import { call, get, send } from "./api.svelte";
@@ -46,6 +46,17 @@ class Facts {
     await this.load();
     talk.news += 1;
     return true;
+  }
+
+  /** Put a fact first in what is told, or no longer. */
+  async pin(fact: Fact): Promise<void> {
+    try {
+      await call("PATCH", `/facts/${encodeURIComponent(fact.id)}`, { body: { pinned: !fact.pinned }, query: { agent_id: this.agent } });
+      await this.load();
+      talk.news += 1;
+    } catch (error) {
+      notices.fail(error);
+    }
   }
 
   forget(fact: Fact): void {

@@ -76,21 +76,6 @@ export function blocks(text: string, before: Token[]): Token[] {
   return found;
 }
 
-/** The words of a message without its marks, for a label or to be read aloud. */
-export function spoken(text: string): string {
-  return text
-    .replace(/```\w*|~~~\w*/g, "")
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
-    .replace(/\s*\[[^\]\s]{3,}\]/g, "")
-    .replace(/^\s*\|?[\s:|-]{3,}\|?\s*$/gm, "")
-    .replace(/\*\*|__|~~|`/g, "")
-    .replace(/(^|[\s(])[*_](?=\S)|(?<=\S)[*_](?=[\s).,;:!?]|$)/gm, "$1")
-    .replace(/^\s*(?:#{1,6}|>|[-*+](?: \[[ x]\])?)\s+/gm, "")
-    .replace(/\s*\|\s*/g, " ")
-    .replace(/[ \t]+/g, " ")
-    .trim();
-}
-
 const WORDS = {
   it: /(?<!\p{L})(?:il|lo|la|gli|le|un|una|di|del|della|dei|che|è|non|per|con|sono|come|mi|ti|si|ho|hai|quando|perché|cosa|quali|più|al|nel)(?!\p{L})/giu,
   en: /(?<!\p{L})(?:the|a|an|of|and|to|is|are|that|it|you|for|what|how|my|was|were|with|do|does|this|have|when|why|which|on|your)(?!\p{L})/giu,

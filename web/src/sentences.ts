@@ -1,12 +1,23 @@
-// Text of memory as people read it: without marks of Markdown and ids of passages, cut at a word, ending like a sentence.
+// Text as people read it: without marks of Markdown and ids of passages, cut at a word, ending like a sentence.
 
-export function plainText(text: string, most = Infinity): string {
-  const clean = text
-    .replace(/\s*\[(?:[^\][\s]*#[^\][\s]*)(?:,\s*[^\][\s]*)*\]/g, "")
-    .replace(/(\*\*|__|`|~~)(?=\S)|(?<=\S)(\*\*|__|`|~~)/g, "")
-    .replace(/^\s*(?:#{1,6}|[-*+]|\d+[.)])\s+/gm, "")
-    .replace(/\s+/g, " ")
+/** The words without marks, line by line: for a label, or to be read aloud. */
+export function spoken(text: string): string {
+  return text
+    .replace(/```\w*|~~~\w*/g, "")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/\s*\[[^\]\s]{3,}(?:,\s*[^\][\s]+)*\]/g, "")
+    .replace(/^\s*\|?[\s:|-]{3,}\|?\s*$/gm, "")
+    .replace(/\*\*|(?<![\p{L}\d])__|__(?![\p{L}\d])|~~|`/gu, "")
+    .replace(/(^|[\s(«"])[*_](?=\S)|(?<=\S)[*_](?=[\s).,;:!?»"]|$)/gm, "$1")
+    .replace(/^\s*(?:#{1,6}|>|[-*+](?: \[[ x]\])?)\s+/gm, "")
+    .replace(/\s*\|\s*/g, " ")
+    .replace(/[ \t]+/g, " ")
     .trim();
+}
+
+/** The words on one line, cut at a word. */
+export function plainText(text: string, most = Infinity): string {
+  const clean = spoken(text).replace(/^\s*\d+[.)]\s+/gm, "").replace(/\s+/g, " ");
   if (clean.length <= most) return clean;
   const cut = clean.slice(0, most - 1);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), most / 2)).replace(/[\s,;:.]+$/, "")}…`;

@@ -2,7 +2,7 @@
 // after a few seconds, or when the page is left, so that it can be taken back without anything having been lost.
 
 import { call, get, send } from "./api.svelte";
-import { spoken } from "./markdown";
+import { spoken } from "./sentences";
 import { notices } from "./notices.svelte";
 import { route } from "./route.svelte";
 import { hear, tell } from "./tabs";

@@ -114,6 +114,7 @@ export interface NamedItem {
   snippet: string;
   cited: boolean;
   score: number | null;
+  reasons: string[];
   chunk_id: string | null;
   session_id: string | null;
   turn_number: number | null;
@@ -172,6 +173,7 @@ export interface Fact {
   superseded_by: string | null;
   made_by: string;
   origin: string;
+  pinned: boolean;
   sources: { message_id: string; session_id: string; turn_number: number | null; quote: string }[];
 }
 

@@ -380,10 +380,12 @@ def _items(
 ) -> tuple[ReceiptItem, ...]:
     """Every candidate with its fate, section by section, best first: what is kept is always the first ones."""
     items: list[ReceiptItem] = []
+    found = {each.id: each for each in material.recalled}
     for section in SECTIONS:
         name, parts = section.value, candidates[section].parts
         in_prompt = len(prompt.kept[section])
         for rank, (part, fate) in enumerate(zip_longest(parts, chat.kept[section])):
+            hit = found.get(part.id) if section is Section.RECALLED else None
             items.append(
                 ReceiptItem(
                     section=name,
@@ -393,6 +395,8 @@ def _items(
                     reason=part.reason if fate else f"over the share of {chat.shares[section]} tokens",
                     in_prompt=rank < in_prompt,
                     shortened=bool(fate and fate.shortened),
+                    score=hit.score if hit else None,
+                    reasons=hit.reasons if hit else (),
                 )
             )
         if section is Section.CHUNKS:

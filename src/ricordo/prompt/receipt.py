@@ -22,7 +22,10 @@ INLINE_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class ReceiptItem:
-    """One candidate for the prompt: kept or dropped, at what cost, for what reason."""
+    """One candidate for the prompt: kept or dropped, at what cost, for what reason.
+
+    A recalled message has the score and the reasons of the search that found it.
+    """
 
     section: str
     id: str
@@ -31,6 +34,8 @@ class ReceiptItem:
     reason: str
     in_prompt: bool = False
     shortened: bool = False
+    score: float | None = None
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ def to_stored(receipt: Receipt, session_id: str, turn_number: int) -> StoredRece
     """The receipt as JSON for the store, longer literals moved out to passages."""
     passages: dict[str, str] = {}
     body = {name: value for name in _FIELDS if (value := getattr(receipt, name)) not in _UNSAID}
-    body["items"] = [_COLUMNS(item) for item in receipt.items]
+    body["items"] = [_COLUMNS(item)[: None if item.reasons or item.score is not None else -2] for item in receipt.items]
     body["recipe"] = _moved(receipt.recipe, passages)
     body["question"] = _moved(receipt.question, passages)
     return StoredReceipt(session_id, turn_number, canonical(body), passages)
@@ -107,7 +112,7 @@ def from_stored(stored: StoredReceipt) -> Receipt:
     """The receipt behind its stored form."""
     try:
         body = _back(json.loads(stored.body), stored.passages)
-        items = tuple(ReceiptItem(*item) for item in body.pop("items"))
+        items = tuple(ReceiptItem(*item[:8], *map(tuple, item[8:])) for item in body.pop("items"))
         receipt = Receipt(items=items, **body)
         return replace(receipt, degraded=tuple(receipt.degraded), turn_number=stored.turn_number)
     except (KeyError, TypeError, ValueError) as error:

@@ -321,7 +321,7 @@ def _remembered(hit: Hit, engine: Engine) -> Remembered:
     """A hit as a line of the prompt: date, speaker, text."""
     who = hit.message.name or engine.labels.label(hit.message.role).rstrip(": ")
     excerpt = Excerpt(hit.message, f"[{_day(local_time(engine, hit.message.created_at))}] {who}: ")
-    return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)
+    return Remembered(hit.message_id, excerpt.text, excerpt=excerpt, score=round(hit.score, 3), reasons=hit.reasons)
 
 
 def _day(moment: datetime) -> str:

@@ -393,12 +393,17 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A past message or fact brought back for this question; `excerpt` tells where its text is stored, if it is."""
+    """A past message or fact brought back for this question; `excerpt` tells where its text is stored, if it is.
+
+    `score` and `reasons` are those of the search that found it.
+    """
 
     id: str
     text: str
     reason: Reason = "recalled"
     excerpt: Excerpt | None = None
+    score: float | None = None
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from ricordo.limits import PROJECT_LENGTH
-from ricordo.server.tenant_schemas import FactOut, Id, SummaryOut
+from ricordo.server.tenant_schemas import DerivedOut, FactOut, Id, SummaryOut
 
 Title = Annotated[str, Field(min_length=1)]
 Project = Annotated[str, Field(min_length=1, max_length=PROJECT_LENGTH)]
@@ -188,6 +188,7 @@ class SessionOut(BaseModel):
     tags: list[str]
     metadata: dict[str, Any]
     archived: bool
+    derived: list[DerivedOut] | None = None
 
 
 class MessageOut(BaseModel):
@@ -317,6 +318,7 @@ class NamedItem(BaseModel):
     snippet: str
     cited: bool
     score: float | None = None
+    reasons: list[str] = []
     chunk_id: str | None = None
     session_id: str | None = None
     turn_number: int | None = None

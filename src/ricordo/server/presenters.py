@@ -27,6 +27,7 @@ from ricordo.topics.decay import Fading
 ARCHIVED = "archived"  # the key in a session's metadata that hides it from the list
 FEEDBACK = "feedback"  # the key in a session's metadata with what users said about its answers, by turn id
 OPENING_LENGTH = 80
+MOST_SUMMARIES = 20  # of a session in a list of sessions
 CURVE_POINTS = 30
 SNIPPET_LENGTH = 240
 MORE_WORDS = 2
@@ -56,6 +57,20 @@ def session_out(session: SessionInfo, opening: str | None = None) -> dict[str, A
         "metadata": {key: value for key, value in session.metadata.items() if key not in hidden},
         "archived": bool(session.metadata.get(ARCHIVED)),
     }
+
+
+def derived_out(store: Store, session: SessionInfo) -> list[dict[str, Any]]:
+    """The topics and summaries of a session, each with its time, its words and a turn to open."""
+    topics = store.topics.load(session.owner, session.id).topics
+    summaries = store.people.summaries(session.owner, session_id=session.id, limit=MOST_SUMMARIES)
+    return [
+        {"kind": "topic", "id": each.id, "at": each.last_active_at, "text": each.title, "turn_number": max(each.hot)}
+        for each in topics
+        if each.hot
+    ] + [
+        {"kind": "summary", "id": each.id, "at": each.created_at, "text": each.text, "turn_number": each.first_turn}
+        for each in summaries
+    ]
 
 
 def message_out(message: Message) -> dict[str, Any]:
@@ -283,7 +298,8 @@ def named_items(
     found: dict[str, Any] = {}
     for item in receipt.items:
         if item.id not in found and (named := _named_item(store, library, owner, session_id, item)):
-            found[item.id] = named | {"cited": item.id in cited, "score": scores.get(item.id)}
+            score = scores.get(item.id, item.score)
+            found[item.id] = named | {"cited": item.id in cited, "score": score, "reasons": list(item.reasons)}
     return found
 
 

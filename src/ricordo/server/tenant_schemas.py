@@ -110,6 +110,16 @@ class ProfileOut(BaseModel):
     tokens: int
 
 
+class DerivedOut(BaseModel):
+    """A topic or a summary of a session; `turn_number` is where it leads."""
+
+    kind: Literal["topic", "summary"]
+    id: str
+    at: datetime
+    text: str
+    turn_number: int
+
+
 class FlagOut(BaseModel):
     """A flagged message or fact, with the rules that matched, without its text."""
 

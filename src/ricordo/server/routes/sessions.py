@@ -22,6 +22,7 @@ from ricordo.server.presenters import (
     answer_out,
     clarification_out,
     decode_cursor,
+    derived_out,
     encode_cursor,
     fact_out,
     message_out,
@@ -71,6 +72,7 @@ def listing(
     archived: Annotated[bool | None, Query(description="Only the archived ones, or only the others")] = None,
     tag: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
     project: Project = None,
+    derived: Annotated[bool, Query(description="With their topics and summaries")] = False,
 ) -> dict[str, Any]:
     """A user's sessions, most recently active first."""
     before = None if cursor is None else _cursor_session(cursor, user.owner)
@@ -88,7 +90,10 @@ def listing(
     more = len(found) == limit or (before is not None and len(page) == limit)
     cursor = encode_cursor(before.id, before.last_active_at) if more and before else None
     store = user.memory.store
-    return {"items": [session_out(each, opening_of(store, each)) for each in found], "next_cursor": cursor}
+    items = [session_out(each, opening_of(store, each)) for each in found]
+    if derived:
+        items = [item | {"derived": derived_out(store, each)} for item, each in zip(items, found, strict=True)]
+    return {"items": items, "next_cursor": cursor}
 
 
 def _cursor_session(cursor: str, owner: Owner) -> SessionInfo:
