@@ -183,6 +183,28 @@ def test_a_wrong_byte_in_the_file_is_found(store: SqliteStore) -> None:
     again.close()
 
 
+def test_topics_that_another_store_changes_are_read_anew(store: SqliteStore) -> None:
+    """What a store keeps in memory of the topics it read never outlives a change, nor a session that begins again."""
+    anna, other = an_owner(), SqliteStore(store.location)
+
+    def organised(writer: SqliteStore, name: str) -> None:
+        turn = writer.turns.append(a_turn(anna, "question", "answer"))
+        revision = writer.topics.load(anna, "lesson").revision
+        change = TopicChange(revision, put=(a_topic(name, title=name),), assigned={turn.turn_number: name}, through=1)
+        assert writer.topics.put(anna, "lesson", change)
+
+    organised(other, "bread")
+    assert [topic.title for topic in store.topics.load(anna, "lesson").topics] == ["bread"]
+    organised(other, "cheese")
+    assert {topic.title for topic in store.topics.load(anna, "lesson").topics} == {"bread", "cheese"}
+    other.sessions.delete(anna, "lesson")
+    assert store.topics.load(anna, "lesson").topics == ()
+    organised(other, "wine")
+    organised(other, "olives")
+    assert {topic.title for topic in store.topics.load(anna, "lesson").topics} == {"wine", "olives"}
+    other.close()
+
+
 def test_erasing_leaves_nothing_of_archive_topics_and_traces(store: SqliteStore, tmp_path: Path) -> None:
     """Neither the words nor the bytes of a block, a trace, a centre or a summary; not even what was moved about."""
     anna, bruno = an_owner(), an_owner("bruno")

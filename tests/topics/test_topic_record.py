@@ -29,7 +29,7 @@ def test_a_centre_survives_being_stored(vector: np.ndarray) -> None:
 def test_centres_are_read_together_as_they_are_alone(centres: list[list[float]]) -> None:
     """The rows of many centres are what each of them is."""
     stored = [bytes_of(np.array(centre, dtype=np.float32)) for centre in centres]
-    assert np.array_equal(matrix_of(stored), np.stack([vector_of(centre) for centre in stored]))
+    assert np.array_equal(matrix_of(tuple(stored)), np.stack([vector_of(centre) for centre in stored]))
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -296,7 +296,8 @@ def vector_of(centre: bytes) -> Vectors:
     return vector
 
 
-def matrix_of(centres: Sequence[bytes]) -> NDArray[np.float32]:
+@lru_cache(maxsize=16)
+def matrix_of(centres: tuple[bytes, ...]) -> NDArray[np.float32]:
     """Stored centres of the same dimensions as the rows of an array."""
     return np.stack([vector_of(centre) for centre in centres])
 

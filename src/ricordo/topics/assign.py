@@ -255,7 +255,7 @@ def _best_return(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -
     comparable = _comparable(message, topics)
     if not comparable:
         return None
-    scores = matrix_of([topic.centre for topic in comparable]) @ message.vector
+    scores = matrix_of(tuple(topic.centre for topic in comparable)) @ message.vector
     content = _content(message.text)
     helped = -scale.spread * WEIGHTS.title
     reachable = np.flatnonzero(scores + helped >= scale.return_threshold)

@@ -93,6 +93,7 @@ class SqliteStore:
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
         row_to_fact.cache_clear()
+        self.topics.forget_shelves()
         gone = self._connections.write(lambda writer: erase_rows(writer, owner))
         self._scrub(self._wait)
         return gone

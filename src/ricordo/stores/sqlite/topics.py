@@ -37,7 +37,14 @@ from ricordo.stores.write_rules import by_topic
 
 # ── topics and archive ───────────────────────────────────────────────────────────────────────────────
 
-SHELF = "SELECT topics_through, topics_revision FROM sessions WHERE owner = ? AND session_id = ?"
+SHELVES_KEPT = 64
+
+# A session that was deleted and is imported again counts its revisions anew, but its topics have other ids.
+SHELF = """
+SELECT topics_through, topics_revision,
+       (SELECT max(topic_id) FROM topics AS t WHERE t.owner = s.owner AND t.session_id = s.session_id)
+FROM sessions AS s WHERE owner = ? AND session_id = ?
+"""
 
 TOPICS = f"""
 SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? ORDER BY created_at, topic_id
@@ -184,14 +191,27 @@ class SqliteTopics:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._shelves: dict[Key, tuple[Any, TopicShelf]] = {}  # with every question; most have not changed since
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
         key = key_of(owner, session_id)
         with self._connections.reading() as reader, one_view(reader):
-            found = reader.execute(sql.SHELF, key).fetchall()
+            found = reader.execute(sql.SHELF, key).fetchone()
             if not found:
                 return TopicShelf()
-            return TopicShelf(tuple(row_to_topic(row) for row in reader.execute(sql.TOPICS, key).fetchall()), *found[0])
+            known, shelf = self._shelves.get(key, (None, TopicShelf()))
+            if known != found:
+                through, revision, _ = found
+                topics = tuple(row_to_topic(row) for row in reader.execute(sql.TOPICS, key))
+                shelf = TopicShelf(topics, through, revision)
+                if len(self._shelves) >= SHELVES_KEPT:
+                    self._shelves.clear()
+                self._shelves[key] = found, shelf
+        return shelf
+
+    def forget_shelves(self) -> None:
+        """Keep nothing in memory of the topics that were read."""
+        self._shelves.clear()
 
     def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
         key = key_of(owner, session_id)
