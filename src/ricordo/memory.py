@@ -134,14 +134,19 @@ class Memory:
         agent_id: str | None = None,
         before: SessionInfo | None = None,
         project: str | None = None,
+        counts: bool = False,
     ) -> list[SessionInfo]:
-        """A user's sessions, most recently active first; `before` is the last one of the previous page."""
+        """A user's sessions, most recently active first; `before` is the last one of the previous page.
+
+        With `counts` their messages, tokens and condensations are counted.
+        """
         most = self.settings.recent_sessions if limit is None else check_number("limit", limit)
         agent = None if agent_id is None else check_id("agent_id", agent_id)
         if before is not None and not isinstance(before, SessionInfo):
             raise ValidationError("before", f"expected the last SessionInfo of a page, got {type(before).__name__}")
         tag = project_tag(self._project(project))
-        return list(self.store.sessions.page(self._owner(user_id), limit=most, agent_id=agent, tag=tag, before=before))
+        page = self.store.sessions.page(self._owner(user_id), limit=most, agent_id=agent, tag=tag, before=before)
+        return export.counted_sessions(self._engine, page) if counts else list(page)
 
     def delete_session(self, session_id: str, *, user_id: str) -> int:
         """Remove a session with everything in it; how many turns went."""

@@ -101,6 +101,18 @@ def test_a_model_that_is_away_is_an_error(cli: Cli, lesson: str) -> None:
     assert "First degree" not in ran.out
 
 
+def test_a_failing_model_does_not_end_a_talk(cli: Cli, lesson: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line that fails says why; the next lines are asked, and both questions wait in one session."""
+    piped(monkeypatch, "What are the degrees of burns?\nPerché la pelle è rossa?\n")
+    ran = cli("chat", "-u", "anna", "--document", lesson, "--llm", "http://127.0.0.1:9/v1#none")
+    assert (ran.code, ran.out) == (0, "")
+    assert [line[:22] for line in ran.err.splitlines() if "ricordo:" in line] == [
+        "ricordo: The model can", "ricordo: Il modello no",
+    ]  # fmt: skip
+    (session,) = cli("sessions", "-u", "anna", "--json").lines
+    assert (session["turn_count"], session["message_count"], session["condensation_count"]) == (2, 2, 0)
+
+
 def test_the_reader_answers_for_a_model_that_is_away(cli: Cli, lesson: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the settings allow it, and its answer says so."""
     monkeypatch.setenv("RICORDO_MODEL_FALLBACK", "reader")

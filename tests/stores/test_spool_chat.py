@@ -77,6 +77,14 @@ def test_a_chat_goes_on_as_before(chat: Chat, database: Switched, how: str) -> N
     assert [turn.response for turn in kept] == [each.message for each in (first, second, third, fourth, fifth)]
 
 
+def test_notes_are_in_the_language_of_the_question(chat: Chat, database: Switched) -> None:
+    """An Italian question during an outage is told so in Italian, whatever room noticed what is missing."""
+    database.up = False
+    told = chat.ask(ChatRequest("Che cosa ripete un canone in ogni voce?", "carla")).metadata["degraded"]
+    assert any("tenuto su disco" in note for note in told)
+    assert not any(word in note for note in told for word in (" is ", " are ", "database away", "unavailable"))
+
+
 def test_whoever_is_in_a_hurry_is_told_at_once(store: SpooledStore, database: Switched) -> None:
     """What is not at hand is not waited for in a hurry, while nobody is answered or while writes wait."""
     anna = an_owner()

@@ -11,6 +11,7 @@ import ricordo
 from ricordo.errors import ValidationError
 from ricordo.presets import settings_from
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.turns import export
 
 STEPS = st.lists(
     st.sampled_from(["turn", "ask", "answer first", "answer last", "user", "assistant", "tool", "clear", "info"]),
@@ -73,6 +74,22 @@ def test_expired_turns_are_counted_no_more() -> None:
     session.add_turn("Quarta?", "Sì.")
     assert session.info().message_count == 4
     assert session.info().turn_count == 2
+
+
+def test_a_list_counts_what_it_has_time_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions of a list have the counts of their info; beyond the limit they are None, and the next list goes on."""
+    kept = memory()
+    for name, turns in (("long", 4), ("short", 2)):
+        for number in range(turns):
+            kept.session(name, user_id="anna").add_turn(f"Domanda {number}?", "Sì.")
+    assert [each.message_count for each in kept.sessions(user_id="anna")] == [None, None]
+    assert kept.sessions(user_id="bruno", counts=True) == []
+    monkeypatch.setattr(export, "MOST_LISTED", 5)
+    first, second = ({each.id: each for each in kept.sessions(user_id="anna", counts=True)} for _ in range(2))
+    assert (first["short"].message_count, first["long"].message_count) == (4, None)
+    assert (second["short"].message_count, second["long"].message_count) == (4, 8)
+    info = kept.session("long", user_id="anna").info()
+    assert (second["long"].token_count, second["long"].condensation_count) == (info.token_count, 0)
 
 
 def test_condensations_are_counted() -> None:

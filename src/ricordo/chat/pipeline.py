@@ -42,6 +42,7 @@ from ricordo.documents.library import Passage
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError, StoreError
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.registry import told_note
 from ricordo.languages.text import followup_languages, language_of
 from ricordo.prompt.compose import as_chunks
 from ricordo.records.turns import Chunk, Owner, Turn, turn_id_of
@@ -238,7 +239,7 @@ class Chat:
     def _store_notes(self, state: _TurnState) -> Sequence[str]:
         """Notes of a spooled store about a session; empty while the database is up."""
         owner = Owner(self.memory.settings.tenant_id, state.request.user_id)
-        return self.memory.store.sessions.notes(owner, state.session.id)
+        return [told_note(each, state.language) for each in self.memory.store.sessions.notes(owner, state.session.id)]
 
     def _compose(
         self, state: _TurnState, *, budget: int | None = None, system: str | None = None, **slots: Any
@@ -264,7 +265,7 @@ class Chat:
                 format_instructions=settings.format_instructions or (prompts.format if model else None),
                 **slots,
             )
-        state.notes += context.receipt.degraded
+        state.notes += [told_note(each, state.language) for each in context.receipt.degraded]
         state.record_time("compose")
         return context
 

@@ -24,12 +24,13 @@ from ricordo.cli.arguments import (
     add_user,
     open_memory,
     read_text,
+    report,
     user_of,
 )
 from ricordo.cli.output import Output, one_line, printable
 from ricordo.cli.transfer import add_file, library_for
 from ricordo.cli.views import item_names, receipt_view
-from ricordo.errors import NotFoundError, ValidationError
+from ricordo.errors import LLMError, NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
 
@@ -43,7 +44,7 @@ HELP = "/new starts another session, /receipt explains the last prompt, /quit en
 
 
 def chat(options: Options, output: Output) -> int:
-    """Answer one question, or line by line until the input ends."""
+    """Answer one question, or line by line until the input ends; a model that fails ends only the first."""
     with open_memory(options, create=True) as memory:
         conversation = _open_chat(memory, options, output)
         if options.question is not None:
@@ -79,7 +80,10 @@ class TerminalChat:
         elif word == "/help":
             self.output.note(Text(HELP, "dim"))
         elif word:
-            self.ask(line)
+            try:
+                self.ask(line)
+            except LLMError as error:  # the question is kept, and the next one may be answered
+                report(error, as_json=self.output.as_json)
 
     def ask(self, question: str) -> None:
         """Ask a question and print the answer as it is streamed."""

@@ -29,8 +29,8 @@ from ricordo.records.service import EraseReceipt, as_json
 def sessions(options: Options, output: Output) -> int:
     """List a user's sessions."""
     with open_memory(options) as memory:
-        found = memory.sessions(user_id=user_of(options), limit=options.limit, agent_id=options.agent)
-    rows = table("session", "title", "agent", "turns", "last active", right=("turns",))
+        found = memory.sessions(user_id=user_of(options), limit=options.limit, agent_id=options.agent, counts=True)
+    rows = table("session", "title", "agent", "turns", "messages", "last active", right=("turns", "messages"))
     rows.columns[0].no_wrap = True  # an id must stay in one piece to be copied
     for each in found:
         title = one_line(each.title or "–", 30) + (" (ended)" if each.ended_at else "")
@@ -39,6 +39,7 @@ def sessions(options: Options, output: Output) -> int:
             Text(title),
             Text(printable(each.agent_id)),
             str(each.turn_count),
+            "–" if each.message_count is None else str(each.message_count),
             local_time(each.last_active_at),
         )
     output.lines(map(session_json, found), rows if found else f"user {options.user!r} has no sessions")

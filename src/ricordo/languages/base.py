@@ -7,7 +7,7 @@ other languages (`registry.AnyLanguage`). A pattern of one language alone is a `
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ricordo.languages.followup_words import FollowUpWords
@@ -193,6 +193,8 @@ class ReaderPhrases:
     fallback: str
     failures: Mapping[str, str]
     notes: Mapping[str, str]
+    # Notes that other rooms write in English, each with its sentence in this language; `{}` is a name or a number.
+    translated_notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

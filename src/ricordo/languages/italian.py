@@ -1283,6 +1283,41 @@ READER = ReaderPhrases(
         "memory_not_read": "per questa risposta la memoria non è stata letta",
         "model_failed": "il modello ha avuto un errore",
     },
+    translated_notes={
+        "history is unavailable: {}": "quello che ci siamo detti in questa sessione non è disponibile: {}",
+        "profile and summary are unavailable: {}": "il profilo e il riassunto non sono disponibili: {}",
+        "chunks are unavailable: {}": "il materiale non è disponibile: {}",
+        "recall is unavailable: {}": "il richiamo delle conversazioni passate non è disponibile: {}",
+        "the question is taken as it stands: {}": "la domanda è presa così com'è: {}",
+        "the active topic is unavailable: {}": "l'argomento attivo non è disponibile: {}",
+        "tokens cannot be counted by {}: {}": "i token non possono essere contati da {}: {}",
+        "tokens are approximate ({})": "i token sono approssimati ({})",
+        "the database is away": "il database non risponde",
+        "the database is away: what is said now is kept on disk and stored later": (
+            "il database non risponde: quello che viene detto ora è tenuto su disco e conservato più tardi"
+        ),
+        "what was said while the database was away is being stored": (
+            "quello che è stato detto mentre il database non rispondeva si sta conservando"
+        ),
+        "what was said earlier in this session, if anything, is not at hand; turn numbers are provisional": (
+            "quello che è stato detto prima in questa sessione non è a disposizione; i numeri dei turni sono provvisori"
+        ),
+        "only the last {} turns from before are at hand": "di prima sono a disposizione solo gli ultimi {} turni",
+        "recall does not know {} turns yet": "il richiamo non conosce ancora {} turni",
+        "{} turns are not in the index yet": "{} turni non sono ancora nell'indice",
+        "{} turns are found by their words only: {} is behind": (
+            "{} turni si trovano solo per parole: {} è in ritardo"
+        ),
+        "found by words only: the embedder {} failed ({})": (
+            "trovato solo per parole: l'embedder {} ha avuto un errore ({})"
+        ),
+        "the newest turn does not fit {} tokens, not even shortened": (
+            "il turno più recente non entra in {} token, nemmeno accorciato"
+        ),
+        "the model could not make the question stand alone: the rules did": (
+            "il modello non ha saputo rendere autonoma la domanda: l'hanno fatto le regole"
+        ),
+    },
 )
 
 DIALOGUE = DialogueWords(

@@ -87,6 +87,18 @@ _SHIPPED = {"en": "ricordo.languages.english", "it": "ricordo.languages.italian"
 _registered: "dict[str, Language]" = {}
 
 
+def told_note(note: str, code: str) -> str:
+    """A note that a room wrote in English, in a language; as it is where that language has no sentence for it."""
+    told = language(code).reader.translated_notes
+    if note in told:
+        return told[note]
+    for written, sentence in told.items():
+        pattern = "(.+)".join(map(re.escape, written.split("{}")))
+        if "{}" in written and (found := re.fullmatch(pattern, note, re.DOTALL)):
+            return sentence.format(*(told_note(part, code) for part in found.groups()))
+    return note
+
+
 def codes() -> tuple[str, ...]:
     """The codes of all languages, in the order in which they are tried."""
     return tuple({**_SHIPPED, **_registered})

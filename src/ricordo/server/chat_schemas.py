@@ -166,7 +166,7 @@ class ChatOut(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """A session. Messages, tokens and condensations are counted for one session, and null in a list.
+    """A session. A list counts the messages, tokens and condensations of sessions whose turns it has time to read.
 
     `opening` is the beginning of its first question, where it has no title.
     """

@@ -4,6 +4,7 @@ In: a session and its turns. Out: plain JSON values or text; and from such JSON 
 comes from outside is checked field by field like any other input, so a forged document is refused by name.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -31,6 +32,7 @@ from ricordo.turns import export_items
 FORMAT = "ricordo-session"
 VERSION = 1
 MOST_TURNS = 10_000_000
+MOST_LISTED = 10_000  # turns that a list of sessions reads to count messages
 
 
 def to_document(session: SessionInfo, turns: Iterable[Turn]) -> dict[str, Any]:
@@ -312,12 +314,7 @@ class SessionCounts:
 
     def of(self, engine: Engine, session: SessionInfo) -> tuple[int, int]:
         """The messages and the tokens of a session."""
-        key = session.owner, session.id
-        with self._lock:
-            known = self._known.get(key)
-        added = session.last_turn - known.last_turn if known else 0
-        if known is None or added < 0 or session.turn_count - known.turn_count != added:
-            known = _Counted()  # turns were removed
+        key, known = (session.owner, session.id), self._counted(session)
         messages, tokens = known.messages, known.tokens
         kept, settled = known, True
         for start in range(known.final, session.last_turn, PAGE):
@@ -330,6 +327,18 @@ class SessionCounts:
         with self._lock:
             self._known.put(key, replace(kept, last_turn=session.last_turn, turn_count=session.turn_count))
         return messages, tokens
+
+    def unread(self, session: SessionInfo) -> int:
+        """The turns that must be read to count a session."""
+        return session.last_turn - self._counted(session).final
+
+    def _counted(self, session: SessionInfo) -> "_Counted":
+        """What was counted before and still holds."""
+        with self._lock:
+            known = self._known.get((session.owner, session.id))
+        added = session.last_turn - known.last_turn if known else 0
+        removed = known is None or added < 0 or session.turn_count - known.turn_count != added
+        return _Counted() if known is None or removed else known
 
     def forget(self, owner: Owner) -> None:
         """Drop the counts of an owner."""
@@ -346,6 +355,26 @@ class _Counted:
     tokens: int = 0
     last_turn: int = 0
     turn_count: int = 0
+
+
+def counted_sessions(engine: Engine, sessions: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """Sessions of one owner with their counts; those are left None whose turns a list has no time to read.
+
+    What was counted before is not read again, so the next list can count the rest.
+    """
+    if not sessions:
+        return []
+    made = engine.store.people.summaries(sessions[0].owner, kind="condensation", limit=EVERY)
+    condensed, counts, left = Counter(each.session_id for each in made), engine.part(SessionCounts), MOST_LISTED
+    found = []
+    for each in sessions:
+        unread = counts.unread(each)
+        if unread <= left:
+            left -= unread
+            messages, tokens = counts.of(engine, each)
+            each = replace(each, message_count=messages, token_count=tokens, condensation_count=condensed[each.id])
+        found.append(each)
+    return found
 
 
 def counted_session(engine: Engine, scope: Scope) -> SessionInfo:

@@ -78,7 +78,9 @@ def listing(
     before = None if cursor is None else _cursor_session(cursor, user.owner)
     found: list[SessionInfo] = []
     for _ in range(PAGES):
-        page = user.memory.sessions(user_id=user.id, limit=limit, agent_id=agent_id, before=before, project=project)
+        page = user.memory.sessions(
+            user_id=user.id, limit=limit, agent_id=agent_id, before=before, project=project, counts=True
+        )
         for each in page:
             before = each
             if _matches(each, archived, tag):
