@@ -122,6 +122,7 @@ class AsyncSession:
     topic = _awaited(Session.topic, _topic)
     receipts = _awaited(Session.receipts)
     rebuild = _awaited(Session.rebuild)
+    ask_back = _awaited(Session.ask_back)
     info = _awaited(Session.info)
     create = _awaited(Session.create)
     update = _awaited(Session.update)

@@ -233,6 +233,12 @@ class Session:
         """The context that was built for a past turn, byte for byte."""
         return compose.recompose(self._engine, self._scope, check_number("turn_number", turn_number))
 
+    def ask_back(self, question: str, options: Sequence[str], *, language: str) -> None:
+        """Note that the question is answered with "which of these?"; the next message may name one of them."""
+        from ricordo.followups.clarify import remember_question
+
+        remember_question(self._engine, self._scope, question, options, language)
+
     def info(self) -> SessionInfo:
         """Title, tags, documents, counts and times; NotFoundError before the first message."""
         return export.counted_session(self._engine, self._scope)

@@ -281,3 +281,114 @@ def test_a_fact_of_the_user_is_not_looked_for_in_the_material(memory: Memory) ->
     answer = Chat(memory).ask(ChatRequest("Where do I live?", "dora", chunks=[passage]))
     assert "Turin" in answer.message
     assert "yeasts" not in answer.message
+
+
+TOLD = {
+    "en": (
+        (200, "I live in Turin and I work as a nurse", "I have three cats: Milo, Otto and Nina"),
+        (20, "I moved to Ghent", "I have a degree in biology and one in music", "Last year I took a degree in law"),
+        (19, "I have read Dune, Emma and Ulysses", "My sister Ada has a dog called Biscuit"),
+    ),
+    "it": (
+        (200, "Abito a Torino e faccio l'infermiera", "Ho tre gatti: Milo, Otto e Nina"),
+        (20, "Mi sono trasferita a Gand", "Ho una laurea in biologia e una in musica", "Ho preso una laurea in legge"),
+        (19, "Ho letto Dune, Emma e Ulisse", "Mia sorella Ada ha un cane che si chiama Biscuit"),
+    ),
+}
+
+
+@pytest.fixture(params=["en", "it"])
+def told(request: pytest.FixtureRequest) -> Iterator[tuple[Memory, str]]:
+    """A memory of a user who told the same things in one of the languages."""
+    with ricordo.open(":memory:", embedder="light") as opened:
+        for day, *messages in TOLD[request.param]:
+            session = opened.session(user_id="carla")
+            for message in messages:
+                session.add_turn(message, "Ok.", created_at=datetime.now(UTC) - timedelta(days=day))
+        opened.settle(60)
+        yield opened, request.param
+
+
+@pytest.mark.parametrize(
+    ("questions", "named"),
+    [
+        (("How many degrees do I have?", "Quante lauree ho?"), [("biolog",), ("law", "legge")]),
+        (("Which degrees do I have?", "Quali lauree ho?"), [("biolog",), ("law", "legge")]),
+        (("How many books have I read?", "Quanti libri ho letto?"), [("Dune",)]),
+        (("How many cats do I have?", "Quanti gatti ho?"), [("three", "tre")]),
+        (("What are my cats called?", "Come si chiamano i miei gatti?"), [("Milo, Otto",)]),
+    ],
+)
+def test_lists_are_complete(told: tuple[Memory, str], questions: tuple[str, str], named: list[tuple[str, ...]]) -> None:
+    """What is asked to be counted or listed is quoted from every message that names it, or with the number told."""
+    answer = ask(told[0], questions[told[1] == "it"], "carla").message
+    assert all(any(word in answer for word in words) for words in named), answer
+
+
+@pytest.mark.parametrize(
+    "questions", [("Where did I live before?", "Dove abitavo prima?"), ("Where did I use to live?", "Dove vivevo?")]
+)
+def test_an_earlier_home_is_told_as_past(told: tuple[Memory, str], questions: tuple[str, str]) -> None:
+    """A question about earlier gets the superseded fact and the day until which it held; one about now the new one."""
+    before = ask(told[0], questions[told[1] == "it"], "carla").message
+    assert before.startswith(("Until", "Fino a"))
+    assert "Turin" in before or "Torino" in before
+    now = ask(told[0], ("Where do I live?", "Dove abito?")[told[1] == "it"], "carla").message
+    assert "Ghent" in now or "Gand" in now
+
+
+def test_what_is_known_names_its_sources(told: tuple[Memory, str]) -> None:
+    """Each fact of "what do you know about me" comes from a message that the answer names."""
+    known = ask(told[0], ("What do you know about me?", "Che cosa sai di me?")[told[1] == "it"], "carla")
+    assert len(known.metadata["memory_sources"]) >= 4
+
+
+@pytest.mark.parametrize(
+    ("statement", "question", "choice", "names"),
+    [
+        ("I have two exams, art on 3 May and chemistry on 9 June", "When is my exam?", "art", "art, chemistry"),
+        ("Ho due esami, fisica il 3 maggio e chimica il 9 giugno", "Quando ho l'esame?", "2", "fisica, chimica"),
+    ],
+)  # fmt: skip
+def test_the_choice_completes_the_question(
+    memory: Memory, statement: str, question: str, choice: str, names: str
+) -> None:
+    """After "which one?" a name or a number answers the question that was asked; days and months are no names."""
+    first = ask(memory, statement, "dora")
+    which = ask(memory, question, "dora", first.session_id)
+    assert f": {names}?" in which.message
+    chosen = ask(memory, choice, "dora", first.session_id)
+    assert statement in chosen.message, chosen
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "age"),
+    [
+        ("What is my brother called?", "How old is he?", "34"),
+        ("Tell me about my brother", "And where does he live?", "Oslo"),
+        ("Come si chiama mio fratello?", "Quanti anni ha?", "34"),
+        ("Parlami di mio fratello", "E dove vive?", "Oslo"),
+    ],
+)
+def test_a_pronoun_means_who_was_talked_of(memory: Memory, first: str, second: str, age: str) -> None:
+    """A question about "he" is answered of the person that the question before named."""
+    said = ("My brother Luca is 34 and he lives in Oslo", "Mio fratello Luca ha 34 anni e vive a Oslo")
+    memory.session(user_id="emma").add_turn(said["fratello" in first], "Ok.")
+    memory.session(user_id="emma").add_turn(("I teach maths", "Insegno matematica")["fratello" in first], "Ok.")
+    talk = ask(memory, first, "emma")
+    assert "Luca" in talk.message
+    assert age in ask(memory, second, "emma", talk.session_id).message
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        ("Answer briefly from now on", "From now on: “Answer briefly”"),
+        ("no pork please", "From now on: “no pork please”"),
+        ("niente maiale, per favore", "D'ora in poi: “niente maiale, per favore”"),
+        ("Call me Max", "“Call me Max”"),
+    ],
+)
+def test_a_wish_is_repeated_as_it_was_said(memory: Memory, wish: str, told: str) -> None:
+    """A standing wish is acknowledged as one, with the words that matter."""
+    assert told in ask(memory, wish, "fred").message

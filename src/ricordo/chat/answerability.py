@@ -34,6 +34,7 @@ _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
 _DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
 _SMOOTHING = 6
+_COUNTED = 44  # the place of `counted` among the features
 RELATED_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.38, 0.4  # measured: docs/answering.md
 
 
@@ -45,6 +46,7 @@ class ScoredMemory:
     probability: float
     coverage: float
     answers: bool = False  # something of the wanted type stands in it
+    counted: bool = False  # a number stands right before what is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,11 +315,6 @@ def _rarity(saying: int, count: int) -> float:
     return math.log(1 + (count - saying + 0.5) / (saying + 0.5))
 
 
-def is_heard(term: frozenset[str], word: str) -> bool:
-    """Whether a word is a form of a question's word."""
-    return heard(term, frozenset(), forms(word)) > 0
-
-
 @lru_cache(maxsize=2_048)
 def _stems(text: str) -> frozenset[str]:
     """The stems of a message; messages are asked about again and again."""
@@ -338,7 +335,7 @@ def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Fi
     logits = [_weighed(RANKING, row) for row in rows]
     best = question_features(asked, passages, rows, logits)
     found = [
-        ScoredMemory(passage, _probability(logit), row[4], answers=row[6] > 0)
+        ScoredMemory(passage, _probability(logit), row[4], answers=row[6] > 0, counted=row[_COUNTED] > 0)
         for passage, row, logit in zip(passages, rows, logits, strict=True)
     ]
     ordered = tuple(sorted(found, key=lambda each: -each.probability))

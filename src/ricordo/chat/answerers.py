@@ -60,6 +60,7 @@ class Answered:
     notes: tuple[str, ...] = field(default=())
     act: str = ""
     sources: tuple[MemoryPassage, ...] = ()
+    options: tuple[str, ...] = ()  # the answer asks which of these is meant
 
 
 class Answerer(Protocol):
@@ -96,6 +97,8 @@ class Reader:
         if task.past is None:
             return self._from_material(task)
         act = dialogue_act(task.question)
+        if act.act == "statement" and task.standalone and dialogue_act(task.standalone).act == "question":
+            act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
         reader = partial(MemoryReader, task.past, task.language)
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
@@ -133,7 +136,16 @@ class Reader:
         return Answered(answer.text, answer.chunk_ids, (), answer.confidence, self.name, act=act)
 
     def _from_memory(self, answer: MemoryAnswer, act: DialogueAct) -> Answered:
-        return Answered(answer.text, (), (), answer.confidence, self.name, act=act.act, sources=answer.sources)
+        return Answered(
+            answer.text,
+            (),
+            (),
+            answer.confidence,
+            self.name,
+            act=act.act,
+            sources=answer.sources,
+            options=answer.options,
+        )
 
 
 class Model:

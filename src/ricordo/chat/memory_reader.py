@@ -6,12 +6,21 @@ answer. Nothing is concluded: every sentence beside the fixed phrases is a quote
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.answerability import MUST_HOLD, ScoredMemory, is_heard, score_memory
-from ricordo.chat.question import DialogueAct, MemoryQuestion, asks_for_answers, folded, memory_question
+from ricordo.chat.answerability import MUST_HOLD, Findings, ScoredMemory, score_memory
+from ricordo.chat.past import MessageWords, alternatives, enumerates
+from ricordo.chat.question import (
+    DialogueAct,
+    MemoryQuestion,
+    asks_for_answers,
+    folded,
+    forms,
+    heard,
+    memory_question,
+)
 from ricordo.languages.dates import Period, periods, relative_day
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
@@ -27,7 +36,9 @@ if TYPE_CHECKING:
 _NEAR_THE_BEST = 0.5
 _LATER_FROM = 0.2
 _FACT_CONFIDENCE = 0.9
-_MOST_QUOTES, _MOST_LISTED = 2, 4
+_MOST_QUOTES, _MOST_LISTED = 2, 6
+_BESIDE_FROM = 0.4  # share of the best quote's coverage that another one needs beside it
+_RIVAL_FROM = 0.8  # share of the best quote's coverage that a newer one needs to replace it
 _LONGEST_QUOTE = 320  # characters
 _LONGEST_LINE = 180
 _CONFIRMED_FROM = 0.8  # least coverage of a claim by one message
@@ -36,25 +47,20 @@ _MOST_LINES = 14
 _MOST_KNOWN, _MOST_PAST = 8, 4
 _FORGOTTEN_FROM = 0.5
 _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
-_TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>)\b", flags=0)
+_TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
 _NEGATED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _SELF = AnyLanguage(r"(?P<article>\b(?:<vocabulary.articles>)\s+)?\b(?P<word><facts.self_words>)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
-_LISTING = AnyLanguage(r"\b(?:<dialogue.listing>)\b", flags=0)
 _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+)", flags=re.IGNORECASE)
 _ASKED_FACTS = {
     group: AnyLanguage(rf"\b(?:<dialogue.asked_facts:{group}>)\b", flags=0)
     for group in ("age", "home", "work", "study", "origin")
 }
+_FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
 _FEW_WORDS = 6  # of a statement that says nothing of its speaker and is not repeated
 _BRIEF = AnyLanguage(r"\b(?:<dialogue.brief>)\b", flags=0)
-_SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?P<noun>\w+)(?:\s+(?P<next>\w+))?", flags=0)
-_ITEM_END = AnyLanguage(r"\s+(?:<dialogue.item_ends>)\b.*|\s*[(:].*", flags=re.DOTALL)
-_JOINED = AnyLanguage(r"\s*,\s*(?:(?:<dialogue.conjunctions>)\s+)?|\s+(?:<dialogue.conjunctions>)\s+", flags=0)
-_NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
-_CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class MemoryAnswer:
     sources: tuple["MemoryPassage", ...] = ()
     found: bool = True
     of_user: bool = False  # it tells a fact of the user, which no material can know
+    options: tuple[str, ...] = ()  # it asks which of these is meant
 
 
 def _about_the_past(question: str) -> bool:
@@ -115,11 +122,14 @@ class MemoryReader:
             return self._forget(act.content)
         said = self._phrases
         phrase = {"remember": said.remembered, "standing": said.standing}.get(act.act, said.noted)
-        learned = [fact for fact in facts_of_message(act.content) if fact.kind == "fact"]
+        said_facts = facts_of_message(act.content)
+        learned = [fact for fact in said_facts if fact.kind == "fact"]
+        if act.act == "statement" and any(fact.kind == "instruction" for fact in said_facts):
+            phrase = said.standing
         if act.act != "standing" and learned and all(fact.addressed for fact in learned):
             return MemoryAnswer(phrase.replace("{quote}", "; ".join(fact.addressed for fact in learned)), 1.0)
         spoken = folded(act.content).split()
-        if act.act == "statement" and not learned and not act.about_oneself and len(spoken) <= _FEW_WORDS:
+        if phrase == said.noted and not learned and not act.about_oneself and len(spoken) <= _FEW_WORDS:
             thanked = not language_by_code(self._code).followups.thanks.isdisjoint(spoken)
             return self.small_talk(DialogueAct("thanks" if thanked else "okay", act.content))
         quote = shortened(act.content, _LONGEST_LINE).rstrip(" .")
@@ -144,29 +154,46 @@ class MemoryReader:
         """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
         asked = memory_question(question)
         earlier = _EARLIER.search(asked.text) is not None
-        if not earlier and (known := self._fact(asked)):
+        if known := self._past_fact(asked) if earlier else self._fact(asked):
             return known
         findings = score_memory(asked, self._past.passages(question))
         found = findings.passages if earlier else self._current(findings.passages)
         own = _about_the_past(question)
         if not own:  # then meaning alone is no evidence: one of its words must have been said
             found = tuple(each for each in found if each.coverage > 0)
-        if found and (own or findings.is_related) and (names := _alternatives(found[0].passage.text, asked)):
+        known_subject = bool(found) and (own or findings.is_related)
+        names = alternatives(found[0].passage.text, asked) if known_subject else []
+        named = any(folded(name) in asked.text for name in names)
+        if names and not named:
             line = self._phrases.which.replace("{names}", ", ".join(names))
-            quoted = self._quote(found[0].passage, asked)
-            return MemoryAnswer(f"{line}\n{quoted}", round(findings.related, 3), (found[0].passage,))
+            asking = self._quoted(found[:1], asked, findings.related)
+            return replace(asking, text=f"{line}\n{asking.text}", options=tuple(names))
+        if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
+            return self._quoted(listed, asked, findings.related)
         missing = asked.wanted in MUST_HOLD and not any(each.answers for each in found[:_MOST_QUOTES])
-        if not found or missing or not findings.is_answer:
+        if not found or missing or not (findings.is_answer or named):
             return None
-        certain = round(findings.answered, 3)
+        return self._quoted(self._chosen(found, findings, asked, earlier), asked, findings.answered, earlier=earlier)
+
+    def _chosen(
+        self, found: Sequence[ScoredMemory], findings: Findings, asked: MemoryQuestion, earlier: bool
+    ) -> list[ScoredMemory]:
+        """The messages to quote: what counts now or counted before, everything where a list is asked for."""
         if not earlier and findings.current is not None:  # what was said last counts
-            last = findings.current.passage
-            return MemoryAnswer(self._quote(last, asked), certain, (last,))
-        near = [found[0], *(each for each in found[1:] if _is_near(each, found[0]))]
-        most = 1 if self._is_brief else _MOST_LISTED if _LISTING.search(asked.text) else _MOST_QUOTES
-        chosen = _with_answer(_newest(_distinct(near)[:most]), found, asked)
+            return [findings.current]
+        near = _distinct([found[0], *(each for each in found[1:] if _is_near(each, found[0]))])
+        if earlier:
+            return _with_answer(_oldest(near[:_MOST_QUOTES]), found, asked)
+        if asked.is_list and not self._is_brief:
+            listed = _distinct([*near, *_holders(found, asked)])[:_MOST_LISTED]
+            return sorted(listed, key=lambda each: each.passage.said_at)
+        return _with_answer(_newest(near[: 1 if self._is_brief else _MOST_QUOTES]), found, asked)
+
+    def _quoted(
+        self, chosen: Sequence[ScoredMemory], asked: MemoryQuestion, certain: float, *, earlier: bool = False
+    ) -> MemoryAnswer:
         lines = [self._quote(each.passage, asked, earlier=earlier) for each in chosen]
-        return MemoryAnswer("\n".join(lines), certain, tuple(each.passage for each in chosen))
+        return MemoryAnswer("\n".join(lines), round(certain, 3), tuple(each.passage for each in chosen))
 
     def _current(self, found: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
         """Without a message that another one of them has replaced, if that one fits the question too."""
@@ -181,13 +208,25 @@ class MemoryReader:
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
-        groups = [group for group, pattern in _ASKED_FACTS.items() if pattern.search(asked.text)]
-        facts = [fact for fact in self._past.facts if group_of(fact.about) in groups]
-        if asked.own_name:
-            facts = [fact for fact in self._past.facts if fact.about == "name"]
-        if not facts or not (sources := self._past.sources(facts[-1:])):
-            return None
-        return MemoryAnswer(self._quote(sources[-1], asked), _FACT_CONFIDENCE, (sources[-1],), of_user=True)
+        groups = ["name"] if asked.own_name else _asked_groups(asked)
+        facts = [fact for fact in self._past.facts if _in_groups(fact.about, groups)]
+        # A fact without anything of the wanted type replaced another one wrongly: that one counts.
+        older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
+        for source in [*reversed(self._past.sources(facts)), *reversed(self._past.sources(older))]:
+            if groups in _FREE_GROUPS or MessageWords.of(source.text).fillers(asked):
+                return MemoryAnswer(self._quote(source, asked), _FACT_CONFIDENCE, (source,), of_user=True)
+        return None
+
+    def _past_fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
+        """The messages of facts that the question asks for and that hold no more, told as past; None without any."""
+        groups = _asked_groups(asked)
+        facts = [fact for fact in self._past.superseded if _in_groups(fact.about, groups)]
+        lines, quoted = [], []
+        for fact in facts[-_MOST_QUOTES:]:
+            for source in self._past.sources([fact])[:1]:
+                lines.append(self._ended(fact.valid_to, self._quote(source, asked)))
+                quoted.append(source)
+        return MemoryAnswer("\n".join(lines), _FACT_CONFIDENCE, tuple(quoted), of_user=True) if lines else None
 
     def claim(self, message: str, *, own: bool) -> MemoryAnswer:
         """Yes with the passage if what is claimed was said; otherwise that it was not found, and the nearest."""
@@ -223,9 +262,14 @@ class MemoryReader:
         for span in spans:
             subject = subject.replace(folded(span.text), " ")
         about = memory_question(subject)
-        if about.terms and not spans and (found := self._about(about, subject)):
+        last = _LAST.search(folded(question)) is not None
+        if about.terms and not (spans or last) and (found := self._about(about, subject)):
             return self._told(found)
-        return self._told(self._session_talk(spans, last=_LAST.search(folded(question)) is not None))
+        lines = self._session_talk(spans, last=last)
+        if about.terms:  # of that time only what was said of the subject, if anything was
+            on_it = {each.turn_number for each in lines if _speaks_of(each.text, about)}
+            lines = [each for each in lines if each.turn_number in on_it] or lines
+        return self._told(lines)
 
     def _about(self, asked: MemoryQuestion, subject: str) -> list["MemoryPassage"]:
         found = score_memory(asked, self._past.passages(subject)).passages
@@ -265,16 +309,15 @@ class MemoryReader:
                 if each.role == "user" and not each.text.rstrip().endswith("?") and len(each.text.split()) > 3:
                     said.setdefault(each.message_id, each)
         kept = sorted(said.values(), key=lambda each: each.said_at)[-_MOST_KNOWN:]
-        lines = [f"- {fact.text}" for fact in self._past.facts[:_MOST_KNOWN]]
-        lines += [
-            "- " + self._phrases.until.replace("{day}", self._told_day(fact.valid_to)).replace("{quote}", fact.text)
-            for fact in self._past.superseded[-_MOST_PAST:]
-            if fact.valid_to is not None
-        ]
+        known = self._past.facts[:_MOST_KNOWN]
+        lines = [f"- {fact.text}" for fact in known]
+        ended = self._past.superseded[-_MOST_PAST:]
+        lines += [f"- {self._ended(fact.valid_to, fact.text)}" for fact in ended]
         lines += [f"- “{shortened(each.text, _LONGEST_LINE)}” ({self._day(each)})" for each in kept]
         if not lines:
             return None
-        return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(kept))
+        sources = {each.message_id: each for each in (*self._past.sources([*known, *ended]), *kept)}
+        return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(sources.values()))
 
     def _day(self, passage: "MemoryPassage") -> str:
         return self._told_day(passage.said_at)
@@ -285,9 +328,12 @@ class MemoryReader:
     def _quote(self, passage: "MemoryPassage", asked: MemoryQuestion, *, earlier: bool = False) -> str:
         phrase = self._phrases.you_said if passage.role == "user" else self._phrases.i_said
         said = self._filled(phrase, passage, asked)
-        if earlier and (ended := self._past.outdated.get(passage.message_id)) is not None:
-            return self._phrases.until.replace("{day}", self._told_day(ended.until)).replace("{quote}", said)
-        return said
+        ended = self._past.outdated.get(passage.message_id) if earlier else None
+        return said if ended is None else self._ended(ended.until, said)
+
+    def _ended(self, until: datetime | None, said: str) -> str:
+        """Something that held until a day."""
+        return self._phrases.until.replace("{day}", self._told_day(until) if until else "–").replace("{quote}", said)
 
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         quote = best_part(passage.text, asked)
@@ -308,7 +354,7 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
     """Whether a passage is nearly as good as the best, or a later answer of the same speaker that may replace it."""
     if one.probability >= _NEAR_THE_BEST * best.probability:
-        return True
+        return not best.answers or one.coverage >= _BESIDE_FROM * best.coverage
     later = one.passage.said_at > best.passage.said_at and one.passage.session_id != best.passage.session_id
     rival = best.answers and one.answers and one.coverage > 0 and one.passage.role == best.passage.role
     return rival and later and one.probability >= _LATER_FROM * best.probability
@@ -332,35 +378,67 @@ def _with_answer(
 def _newest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
     """Without an older quote of the same speaker where two sessions each hold an answer: what was said last counts."""
     speaker = chosen[0].passage.role
-    rivals = [each for each in chosen if each.answers and each.passage.role == speaker]
-    if not chosen[0].answers or len({each.passage.session_id for each in rivals}) < 2:
+    rivals = _rivals(chosen)
+    if len({each.passage.session_id for each in rivals}) < 2:
         return chosen
     last = max(rivals, key=lambda each: each.passage.said_at)
     return [last, *(each for each in chosen if each.passage.role != speaker)]
 
 
-def _alternatives(text: str, asked: MemoryQuestion) -> list[str]:
-    """The names of the things that fit a question for one of them: two exams, three brothers; none if it says which."""
-    plain = folded(text)
-    if len(plain) != len(text):
-        plain = text.lower()
-    said = set(asked.text.split())
-    for found in _SEVERAL.finditer(plain):
-        nouns = [word for word in (found["noun"], found["next"]) if word]
-        if not said.isdisjoint(nouns) or not any(is_heard(term, noun) for term in asked.terms for noun in nouns):
-            continue
-        rest = text[found.end("noun") :]
-        end = _CLAUSE_END.search(rest)
-        rest = rest[: end.start()] if end else rest
-        names = list(dict.fromkeys(each for each in _NAME.findall(rest.partition(":")[0])))
-        if len(names) < 2:
-            listed = rest.partition(":")[2] or rest.lstrip(" ,")
-            names = [
-                name for part in _JOINED.sub("\n", listed).split("\n") if (name := _ITEM_END.sub("", part).strip(" ,"))
-            ]
-        if 2 <= len(names) <= 6 and not any(folded(name) in asked.text for name in names):
-            return names
-    return []
+def _oldest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
+    """The oldest of the quotes of the same speaker that each hold an answer: what counted before."""
+    rivals = _rivals(chosen)
+    return [min(rivals, key=lambda each: each.passage.said_at)] if len(rivals) > 1 else chosen
+
+
+def _rivals(chosen: Sequence[ScoredMemory]) -> list[ScoredMemory]:
+    """The quotes of the best one's speaker that hold an answer and speak of the question's subject as much."""
+    best = chosen[0]
+    return [
+        each
+        for each in chosen
+        if best.answers
+        and each.answers
+        and each.passage.role == best.passage.role
+        and each.coverage >= _RIVAL_FROM * best.coverage
+    ]
+
+
+def _holders(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
+    """The statements of the wanted speaker that name what is asked for: "which degrees", "how many cats"."""
+    said = (each for each in found if each.passage.role == asked.speaker and not each.passage.text.endswith("?"))
+    return [each for each in said if asked.noun and _names(each.passage.text, asked.noun)]
+
+
+def _names(text: str, noun: str) -> bool:
+    return any(heard(forms(noun), frozenset(), stems) == 1 for stems in MessageWords.of(text).stems)
+
+
+def _speaks_of(text: str, asked: MemoryQuestion) -> bool:
+    return bool(MessageWords.of(text).heard(asked))
+
+
+def _uncounted(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
+    """What is to be counted, where no number was told but the things were: all messages that name them, in order."""
+    if found[0].counted:
+        return []
+    holders = _holders(found, asked)
+    if not holders:  # "how many books have I read": "I have read Dune, Emma and Ulysses" holds all but the noun
+        best = found[0].passage.text
+        said = frozenset[int]().union(*MessageWords.of(best).heard(asked).values())
+        return [found[0]] if said and len(said) + 1 == len(asked.terms) and enumerates(best) else []
+    if len(holders) < 2 and not enumerates(holders[0].passage.text):
+        return []
+    return sorted(holders[:_MOST_LISTED], key=lambda each: each.passage.said_at)
+
+
+def _asked_groups(asked: MemoryQuestion) -> list[str]:
+    """The groups of facts of the user that a question asks for."""
+    return [group for group, pattern in _ASKED_FACTS.items() if pattern.search(asked.text)]
+
+
+def _in_groups(about: str, groups: Sequence[str]) -> bool:
+    return about in groups or group_of(about) in groups
 
 
 def best_part(text: str, asked: MemoryQuestion) -> str:

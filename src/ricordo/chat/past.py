@@ -94,7 +94,8 @@ class Past:
     def superseded(self) -> Sequence["Fact"]:
         """What was known of the user and is no longer true."""
         now = self._memory.clock.now()
-        return [fact for fact in self._every_fact if fact.valid_to is not None and fact.valid_to <= now]
+        ended = [fact for fact in self._every_fact if fact.valid_to is not None and fact.valid_to <= now]
+        return sorted(ended, key=lambda fact: fact.valid_to or now)
 
     @cached_property
     def outdated(self) -> dict[str, "Outdated"]:
@@ -309,3 +310,59 @@ class MessageWords:
                 if last - first <= _FARTHEST_LINK and all(map(_LINK.fullmatch, self.plain[first + 1 : last])):
                     return True
         return False
+
+
+_SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?P<noun>\w+)(?:\s+(?P<next>\w+))?", flags=0)
+_ITEM_END = AnyLanguage(r"\s+(?:<dialogue.item_ends>)\b.*|\s*[(:].*", flags=re.DOTALL)
+_JOINED = AnyLanguage(r"\s*,\s*(?:(?:<dialogue.conjunctions>)\s+)?|\s+(?:<dialogue.conjunctions>)\s+", flags=0)
+_ENUMERATED = AnyLanguage(
+    r"\w+(?: [\w'’]+){0,3}, (?:[\w'’]+ ){0,3}\w+,? (?:<dialogue.conjunctions>) \w+"
+    r"|\b(?:<dialogue.articles>)(?: [\w'’]+){1,4} (?:<dialogue.conjunctions>) (?:<dialogue.articles>)\b"
+)
+_CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
+
+
+def alternatives(text: str, asked: MemoryQuestion) -> list[str]:
+    """The names of the things that fit a question for one of them: two exams, three brothers."""
+    plain = folded(text)
+    if len(plain) != len(text):
+        plain = text.lower()
+    said = set(asked.text.split())
+    for found in _SEVERAL.finditer(plain):
+        nouns = [word for word in (found["noun"], found["next"]) if word]
+        if not said.isdisjoint(nouns) or not any(
+            heard(term, frozenset(), forms(n)) for term in asked.terms for n in nouns
+        ):
+            continue
+        rest = text[found.end("noun") :]
+        end = _CLAUSE_END.search(rest)
+        rest = rest[: end.start()] if end else rest
+        names = _names_in(rest.partition(":")[0])
+        if len(names) < 2:
+            listed = rest.partition(":")[2] or rest.lstrip(" ,")
+            names = [
+                name for part in _JOINED.sub("\n", listed).split("\n") if (name := _ITEM_END.sub("", part).strip(" ,"))
+            ]
+        if 2 <= len(names) <= 6:
+            return names
+    return []
+
+
+def _names_in(text: str) -> list[str]:
+    """The names in a text, once each; days and months are none."""
+    found: dict[str, None] = {}
+    words = MessageWords.of(text)
+    for at, (start, end) in enumerate(words.spans):
+        if text[start].isupper() and end - start > 1 and not _CALENDAR.fullmatch(words.plain[at]):
+            before = next(reversed(found), "")
+            if before and text[:start].endswith(f"{before} "):
+                del found[before]
+                found[f"{before} {text[start:end]}"] = None
+            else:
+                found[text[start:end]] = None
+    return list(found)
+
+
+def enumerates(text: str) -> bool:
+    """Whether a message lists several things."""
+    return _ENUMERATED.search(text) is not None

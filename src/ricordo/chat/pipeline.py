@@ -379,6 +379,8 @@ class Chat:
             if recalled := self._recalled(request.user_id, context, answered):
                 kept["recalled"] = recalled
             try:
+                if answered.options:
+                    state.session.ask_back(request.query, answered.options, language=state.language)
                 state.turn.answer(answered.text, chunk_ids=answered.cited, metadata=kept, receipt=context.receipt)
             except NotFoundError:
                 state.note("session_deleted")

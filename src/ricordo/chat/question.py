@@ -152,6 +152,7 @@ _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
 _REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
 _FORGET = AnyLanguage(r"\W*(?:<dialogue.forget>)", flags=0)
 _STANDING = AnyLanguage(r"\W*(?:<dialogue.standing>)[:,]?\s*", flags=0)
+_OPENER = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[:,]?\s*")
 _YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
 _I_SAID = AnyLanguage(r"\b(?:<dialogue.user_said>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
@@ -187,8 +188,10 @@ def dialogue_act(message: str) -> DialogueAct:
     if not plain.endswith("?"):
         for act, pattern in (("remember", _REMEMBER), ("forget", _FORGET), ("standing", _STANDING)):
             if (order := pattern.match(plain)) and not (act == "remember" and _opens_with_wh(plain[order.end() :])):
-                rest = _rest(message, plain, order.end()) if act != "standing" or order.end() < len(plain) else message
-                return DialogueAct(act, rest)  # type: ignore[arg-type]
+                rest = (
+                    _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(message, plain, order.end())
+                )
+                return DialogueAct(act, rest or message)  # type: ignore[arg-type]
     if asks or "?" in plain or _TELL.match(plain):
         return DialogueAct("question", message)
     return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None)
@@ -242,11 +245,15 @@ _PRECISE = {
     for kind in ("clock", "year", "duration", "frequency", "date")
 }
 ANSWER_TYPES = (*_WANTED, "")
-_WHO = AnyLanguage(r"\W*(?:<dialogue.wanted:person>)\b", flags=0)
+_OPENING = {
+    kind: AnyLanguage(rf"\W*(?:(?:<dialogue.question_leads>) )*(?:<dialogue.wanted:{kind}>)\b", flags=0)
+    for kind in ("person", "time", "place")
+}
 _NO_PERSON = frozenset(("code", "amount", "number", "time", "place"))
 _OWN_NAME = AnyLanguage(r"\b(?:<dialogue.own_name>)\b", flags=0)
 _ADVICE = AnyLanguage(r"\b(?:<dialogue.advice>)\b", flags=0)
 _ASKED_NOUN = AnyLanguage(r"\b(?:<dialogue.asked_noun>)(?P<noun>[^\W\d_]{3,})", flags=0)
+_LISTING = AnyLanguage(r"\b(?:<dialogue.listing>)\b", flags=0)
 _COUNTING = AnyLanguage(r"\b(?:<dialogue.counting>)\b", flags=0)
 _CAPITALIZED = re.compile(r"(?<=[^.!?:“«\"\s] )[A-ZÀ-Ý][a-zà-ÿ][\w-]*")
 _SHORTEST_BEGINNING = 4
@@ -286,6 +293,11 @@ class MemoryQuestion:
         return _COUNTING.search(self.text) is not None
 
     @property
+    def is_list(self) -> bool:
+        """Whether it asks for everything of a kind."""
+        return _LISTING.search(self.text) is not None
+
+    @property
     def own_name(self) -> bool:
         """Whether it asks how the user is called."""
         return _OWN_NAME.search(self.text) is not None or (self.wanted == "name" and not self.terms)
@@ -301,8 +313,8 @@ def memory_question(question: str) -> MemoryQuestion:
         word for word in words if not (word in small or word in asking or word in all_words("dialogue.past_words"))
     ]
     wanted = next((kind for kind, pattern in _WANTED.items() if pattern.search(plain)), "")
-    if wanted in _NO_PERSON and _WHO.match(plain):
-        wanted = "person"
+    if wanted in _NO_PERSON:  # "when is my grade 5 exam", "who lives at number 8": the first word tells
+        wanted = next((kind for kind, pattern in _OPENING.items() if pattern.match(plain)), wanted)
     precise = next((kind for kind, pattern in _PRECISE.items() if pattern.search(plain)), "")
     asked = _ASKED_NOUN.search(plain)
     noun = asked["noun"] if asked and asked["noun"] not in small else ""

@@ -227,6 +227,15 @@ def _make(engine: Engine) -> ClarificationStates:
     return SharedClarifications(default_directory(place))
 
 
+def remember_question(engine: Engine, scope: Scope, question: str, names: Sequence[str], language: str) -> None:
+    """Keep a question that was answered with "which of these?", so that the next message can name one."""
+    newest = engine.store.turns.page(scope.owner, scope.session_id, last=1)
+    options = tuple(ClarificationOption(name, newest[-1].turn_number, "", ()) for name in names if newest)
+    pending = Pending(question, options, language, engine.clock.now(), engine.settings.clarification_timeout)
+    if options:
+        clarifications_of(engine).put(key_of(scope), pending)
+
+
 def settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
     """Remove the pending clarification after a turn was answered, unless this turn asked it."""
     now, states = engine.clock.now(), clarifications_of(engine)

@@ -254,6 +254,10 @@ class DialogueWords:
     counting: str = ""
     links: str = ""
     clause_words: str = ""
+    # Nouns for the talk itself, articles before each of several things, words before the first word of a question.
+    talk_nouns: str = "talk"
+    articles: str = ""
+    question_leads: str = "and"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

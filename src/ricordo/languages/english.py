@@ -936,7 +936,7 @@ FACTS = FactWords(
         r"|everything about|all about|anything about"
     ),
     standing=(
-        r"from now on|from here on(?: out)?|going forward|henceforth|in (?:the )?future|(?:when|every time|each time)(?:ever)? i"
+        r"no(?= (?:\w+ ){1,2}please)|from now on|from here on(?: out)?|going forward|henceforth|in (?:the )?future|(?:when|every time|each time)(?:ever)? i"
         r" ask|always(?= (?:\w+ ){0,2}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|keep|start|end|cite|sign))"
         r"|never(?= (?:\w+ ){0,1}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|suggest|recommend))"
         r"|(?:please )?call me|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
@@ -1191,7 +1191,7 @@ DIALOGUE = DialogueWords(
     tell_me=(
         r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)"
         r"|give me|list|explain|describe|name|define|compare|show me|summari[sz]e|sum up|recap|continue|go on|elaborate"
-        r"|expand|talk about|i (?:want|would like|'d like) to (?:know|understand)|do you (?:know|remember))"
+        r"|expand|talk about|read me|repeat|say again|i (?:want|would like|'d like) to (?:know|understand)|do you (?:know|remember))"
     ),
     remember=(
         r"(?:please |can you |could you |hey |ok )*(?:remember|don't forget|do not forget|keep in mind|bear in mind"
@@ -1251,7 +1251,7 @@ DIALOGUE = DialogueWords(
         "brand": r"(?:what|which) (?:brand|make|model)",
         "code": r"(?:phone|telephone|number|code|pin|registration|password|plate)",
         "amount": (
-            r"how much|price|cost|costs|salary|rent|budget|bill|fees?|fare|wage|charg\w+|pay|pays|paid|worth|owe"
+            r"how much|price|cost|costs|salary|rent|budget|bill|fees?|fares|wage|charg\w+|pay|pays|paid|worth|owe"
             r"|deposit|earn\w*"
         ),
         "number": (
@@ -1368,17 +1368,19 @@ DIALOGUE = DialogueWords(
         r"|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all|make (?:that|it)"
         r"|bec[ao]me|bumped|shifted|brought forward|slipped"
     ),
-    earlier=r"before|previously|formerly|used to|earlier|originally|at first|back then",
-    listing=r"what are|which are|who are|list|all (?:the|my|of)|everything|names",
+    earlier=(
+        r"before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once"
+    ),
+    listing=r"what are|which are|who are|(?:which|what) \w+[^\Ws]s (?:do|did|have|am|are|can|should) |list|all (?:the|my|of)|everything|names",
     asked_facts={
         "age": r"how old am i|what(?:'s| is) my age|my age",
-        "home": r"where (?:do|did) i live|(?:city|town|place|village) do i live in|my home ?town|where(?:'s| is) my home",
+        "home": r"where (?:do|did) i (?:use to )?live|where i (?:used to )?live|(?:city|town|place|village) do i live in|my home ?town|where(?:'s| is) my home",
         "work": (
-            r"what do i do(?: for (?:work|a living|a job)|\W*$)|what(?:'s| is) my (?:\w+ )?(?:job|work|profession|trade"
-            r"|occupation|line of work)|where do i work|(?:do|am) i (?:\w+ )?for (?:a living|work)"
+            r"what d(?:o|id) i (?:use to )?do (?:for (?:work|a living|a job)|as a job)|what do i do\W*$|what(?:'s| is) my (?:\w+ )?(?:job|work|profession|trade"
+            r"|occupation|line of work)|where d(?:o|id) i (?:use to )?work|(?:do|am) i (?:\w+ )?for (?:a living|work)"
         ),
         "study": r"what (?:do|am) i study\w*|which (?:school|university|college) (?:do|am) i|what class am i",
-        "origin": r"where (?:am|do) i (?:come )?from|what(?:'s| is) my nationality|what nationality am i",
+        "origin": r"(?:where|(?:which|what) (?:country|city|town)) (?:am|do) i (?:come )?from|what(?:'s| is) my nationality|what nationality am i",
     },
     call_me=r"call me",
     brief=r"brief\w*|short\w*|concise\w*|in a few words",
@@ -1392,6 +1394,9 @@ DIALOGUE = DialogueWords(
     counting=r"how many",
     links=r"is|was|are|'s|s|called|named|a|the|my|our|of|dr|mr|mrs|miss|new",
     clause_words=r"and|but|so|because|while|who|which",
+    talk_nouns=r"(?:our|this|the|my) (?:\w+ )?(?:chat|conversation|talk|session|discussion|meeting)s?|came up|come up",
+    articles=r"an?|one|another|the",
+    question_leads=r"and|so|but|ok|then|from|since|until|by|with",
 )
 
 

@@ -1349,7 +1349,7 @@ DIALOGUE = DialogueWords(
         r"(?:(?:per favore|mi puoi|puoi|potresti)[ ,]*)*(?:dimmi|dirmi|spiega\w*|elenca\w*|descrivi\w*"
         r"|definisci\w*|confronta\w*"
         r"|riassum\w*|ricordami (?:che cosa|cosa|chi|quando|dove|quale|quanto|come|il|la|lo|i|le|gli)"
-        r"|parlami|raccontami|fammi|continua|vai avanti|approfondisci|vorrei (?:sapere|capire)|voglio (?:sapere|capire)"
+        r"|parlami|raccontami|fammi|(?:rileg|ripet|mostr|ridi|riscriv|elenc)\w*mi|continua|vai avanti|approfondisci|vorrei (?:sapere|capire)|voglio (?:sapere|capire)"
         r"|mi ricordi|ti ricordi)"
     ),
     remember=(
@@ -1399,7 +1399,7 @@ DIALOGUE = DialogueWords(
         r"|che) (?:\w+ )?(?:parlavamo"
         r"|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)|riassu\w+|riepilog\w+|ricapitol\w+"
         r"|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) chiesto (?:\w+ )?(?:la settimana|ieri|oggi"
-        r"|il mese|su\w*|l'altro)"
+        r"|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)"
         r"|(?:nostra|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo"
         r"|ci eravamo|siamo) (?:rimasti|arrivati|fermati)"
         r"|quali argomenti .*\b(?:abbiamo|trattato)"
@@ -1539,17 +1539,20 @@ DIALOGUE = DialogueWords(
         r"|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
         r"|finalmente|mi sbagliavo|diventat\w+|sostitui\w+"
     ),
-    earlier=r"prima|un tempo|precedente\w*|vecchi\w*|all'inizio|in origine|allora",
+    earlier=(
+        r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|allora|in passato"
+        r"|(?:abit|lavor|studi)avo|vivevo|facevo"
+    ),
     listing=r"quali|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
     asked_facts={
         "age": r"quanti anni ho|che eta ho|la mia eta",
-        "home": r"dove (?:vivo|abito|sto di casa)|in (?:che|quale) (?:citta|paese) (?:vivo|abito)",
+        "home": r"dove (?:viv(?:ev)?o|abit(?:av)?o|sto di casa)|in (?:che|quale) (?:citta|paese) (?:viv(?:ev)?o|abit(?:av)?o)",
         "work": (
-            r"che (?:lavoro|mestiere|professione) (?:faccio|ho|svolgo)|(?:qual|quale) e (?:il mio (?:lavoro|mestiere)|la mia"
-            r" professione)|di (?:che )?(?:cosa )?mi occupo|dove lavoro|che cosa faccio (?:di lavoro|nella vita)"
+            r"che (?:lavoro|mestiere|professione) (?:faccio|facevo|ho|avevo|svolgo)|(?:qual|quale) e (?:il mio (?:lavoro|mestiere)|la mia"
+            r" professione)|di (?:che )?(?:cosa )?mi occup(?:av)?o|dove lavor(?:av)?o|che cosa faccio (?:di lavoro|nella vita)"
         ),
         "study": r"(?:che )?cosa studio|in (?:che|quale) (?:scuola|universita) (?:vado|studio)|che classe faccio",
-        "origin": r"da dove vengo|di (?:che|quale) nazionalita sono|di dove sono",
+        "origin": r"da dove vengo|da (?:che|quale) (?:paese|citta|posto) vengo|di (?:che|quale) nazionalita sono|di dove sono",
     },
     call_me=r"chiamami|chiamatemi",
     brief=r"breve\w*|brevi|cort[oaie]|concis[oaie]|sintetic\w+|poche parole",
@@ -1563,6 +1566,9 @@ DIALOGUE = DialogueWords(
     counting=r"quant[ie]",
     links=r"si|chiama|chiamano|e|era|il|la|mio|mia|di|signor|signora|dottor|dottoressa|zio|zia",
     clause_words=r"e|ma|perché|quindi|mentre|che",
+    talk_nouns=r"(?:nostr[ao]|quest[ao]|l[ao]) (?:\w+ )?(?:chat|conversazione|chiacchierata|sessione|discussione|incontro)",
+    articles=r"una?|uno|il|la|lo",
+    question_leads=r"e|ma|allora|quindi|poi|con|da|di|a|fino",
 )
 
 

@@ -251,7 +251,7 @@ def with_project(tags: Iterable[str], project: str) -> tuple[str, ...]:
 class SessionInfo:
     """A conversation as the list shows it. `last_turn` is the counter that numbers turns.
 
-    Messages, tokens and condensations are counted for `Session.info()` and for a list with `counts`; else they are None.
+    Messages, tokens and condensations are counted for `Session.info()` and a list with `counts`; else they are None.
     """
 
     id: str
