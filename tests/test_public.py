@@ -98,7 +98,9 @@ SIGNATURES = {
     ricordo.open: ["url_or_path=None", "**settings"],
     ricordo.Memory.session: ["session_id=None", "*user_id", "*agent_id='default'", "*project=None"],
     ricordo.Memory.resume: ["session_id", "*user_id", "*agent_id='default'", "*project=None"],
-    ricordo.Memory.sessions: ["*user_id", "*limit=None", "*agent_id=None", "*before=None", "*project=None"],
+    ricordo.Memory.sessions: [
+        "*user_id", "*limit=None", "*agent_id=None", "*before=None", "*project=None", "*counts=False",
+    ],  # fmt: skip
     ricordo.Memory.delete_session: ["session_id", "*user_id"],
     ricordo.Memory.erase: ["user_id"],
     ricordo.Memory.cleanup: ["*retention=None", "*progress=None"],
