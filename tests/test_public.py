@@ -100,7 +100,7 @@ SIGNATURES = {
     ricordo.Memory.resume: ["session_id", "*user_id", "*agent_id='default'", "*project=None"],
     ricordo.Memory.sessions: [
         "*user_id", "*limit=None", "*agent_id=None", "*before=None", "*project=None", "*counts=False",
-    ],  # fmt: skip
+    ],
     ricordo.Memory.delete_session: ["session_id", "*user_id"],
     ricordo.Memory.erase: ["user_id"],
     ricordo.Memory.cleanup: ["*retention=None", "*progress=None"],

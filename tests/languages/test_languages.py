@@ -15,7 +15,17 @@ from ricordo.languages.base import FactPattern, Language
 from ricordo.languages.dates import RULES, format_day, periods, relative_day, resolve_day
 from ricordo.languages.english import LANGUAGE as ENGLISH
 from ricordo.languages.italian import LANGUAGE as ITALIAN
-from ricordo.languages.registry import AnyLanguage, LazyPattern, all_words, codes, language, languages, register, words
+from ricordo.languages.registry import (
+    AnyLanguage,
+    LazyPattern,
+    all_words,
+    codes,
+    language,
+    languages,
+    register,
+    told_note,
+    words,
+)
 from ricordo.languages.text import guess_language, language_of, sentences
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.patterns import claims_in_message
@@ -179,3 +189,19 @@ def test_a_language_that_was_taken_away_is_unknown() -> None:
     assert languages() == (ENGLISH, ITALIAN)
     with pytest.raises(SettingsError, match="'vo' is unknown"):
         Settings().with_values({"locale": "vo"})
+
+
+@pytest.mark.parametrize(
+    ("note", "told"),
+    [
+        ("tokens are approximate (words)", "i token sono approssimati (words)"),
+        ("recall is unavailable: the database is away", "il richiamo delle conversazioni passate non è disponibile: "
+         "il database non risponde"),
+        ("2 turns are found by their words only: x is behind", "2 turni si trovano solo per parole: x è in ritardo"),
+        ("a note {of} an application's own", "a note {of} an application's own"),
+    ],
+)  # fmt: skip
+def test_notes_are_told_in_a_language(note: str, told: str) -> None:
+    """A note of any room is told in Italian with its names and numbers; an unknown one, and English ones, stay."""
+    assert told_note(note, "it") == told
+    assert told_note(note, "en") == note

@@ -1160,6 +1160,7 @@ READER = ReaderPhrases(
         "memory_not_read": "memory could not be read for this answer",
         "model_failed": "the model failed",
     },
+    translated_notes={"{}": "{}"},  # the rooms write their notes in English
 )
 
 DIALOGUE = DialogueWords(

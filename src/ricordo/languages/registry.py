@@ -95,7 +95,7 @@ def told_note(note: str, code: str) -> str:
     for written, sentence in told.items():
         pattern = "(.+)".join(map(re.escape, written.split("{}")))
         if "{}" in written and (found := re.fullmatch(pattern, note, re.DOTALL)):
-            return sentence.format(*(told_note(part, code) for part in found.groups()))
+            return sentence.format(*(part if part == note else told_note(part, code) for part in found.groups()))
     return note
 
 
