@@ -1,4 +1,4 @@
-"""PostgreSQL beside bare psycopg on one server: append, window, many users, updates in place.
+"""PostgreSQL beside bare psycopg on one server: append, window, many users, long sessions, updates in place.
 
 A bare append is what one writes by hand: two rows of a table of messages, question and answer, in one transaction with
 the same durability; a bare window reads the last six rows. Both sides take turns, so that they see the same machine.
@@ -6,6 +6,7 @@ the same durability; a bare window reads the last six rows. Both sides take turn
 
 import argparse
 import json
+import os
 import statistics
 import threading
 import time
@@ -19,8 +20,9 @@ from typing import Any
 import psycopg
 
 import ricordo
-from bench import sample_turns
+from bench import dialogue, sample_turns
 from bench.systems.ours import ALONE, USER
+from ricordo.records.turns import Owner
 from ricordo.testing.postgres import PostgresForTests
 
 Figures = dict[str, float]
@@ -222,6 +224,54 @@ def _users(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
     ours.close()
 
 
+def _lengths(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
+    """Windows and appends in sessions of very different lengths, which take turns; the slowest beside the fastest."""
+    ours = Ours(url)
+    sizes = (1_000, 10_000) if quick else (1_000, 10_000, 100_000, 1_000_000)
+    calls, rounds = (60, 2) if quick else (200, 7)
+    owner = Owner(ours.memory.settings.tenant_id, USER).key
+    with psycopg.connect(url, autocommit=True) as connection:
+        for size in sizes:
+            ours.append(f"long-{size}", *sample_turns.turn("long", 0))
+            for statement in LENGTHEN:
+                connection.execute(statement, {"owner": owner, "session": f"long-{size}", "turns": size})
+        connection.execute("VACUUM ANALYZE ricordo.turns, ricordo.sessions")
+    verbs: dict[str, Callable[[str], object]] = {
+        "window": ours.window,
+        "append": lambda session: ours.append(session, *sample_turns.turn("more", 1)),
+    }
+    medians = {verb: _by_turns(call, sizes, calls, rounds) for verb, call in verbs.items()}
+    for size in sizes:
+        yield f"a session of {size:,} turns", {f"{verb}_ms": medians[verb][size] * 1e3 for verb in verbs}
+    spread = {verb: max(found.values()) / min(found.values()) for verb, found in medians.items()}
+    yield "slowest length beside the fastest", spread
+    ours.close()
+
+
+def _by_turns(call: Callable[[str], object], sizes: Sequence[int], calls: int, rounds: int) -> dict[int, float]:
+    """The median seconds of a call for each length, measured in small turns so that all see the same machine."""
+    seconds: dict[int, list[float]] = {size: [] for size in sizes}
+    for turn in range(rounds + 1):
+        for _ in range(calls):
+            for size in sizes:
+                begun = time.perf_counter()
+                call(f"long-{size}")
+                if turn:
+                    seconds[size].append(time.perf_counter() - begun)
+    return {size: statistics.median(found) for size, found in seconds.items()}
+
+
+LENGTHEN = (
+    """INSERT INTO ricordo.turns (owner, session_id, turn_number, turn_id, agent_id, created_at, query, query_tokens,
+                                  answered_at, response, response_tokens, origin, counter, checksum)
+       SELECT %(owner)s, %(session)s, n, %(session)s || '-' || n, 'default', 1700000000000000 + n,
+              repeat('a question ', 9), 18, 1700000000000000 + n, repeat('an answer ', 20), 40,
+              'chat', '', '0123456789abcdef'
+       FROM generate_series(2, %(turns)s::bigint) AS n""",
+    """UPDATE ricordo.sessions SET last_turn = %(turns)s, turn_count = %(turns)s
+       WHERE owner = %(owner)s AND session_id = %(session)s""",
+)
+
 # Rows as the store writes them; the names of the owners do not matter to what is measured.
 USERS = (
     """INSERT INTO ricordo.owners (owner, tenant_id, user_id, oldest_at, idle_from)
@@ -281,10 +331,64 @@ def _counted(url: str) -> dict[str, tuple[int, int]]:
     return {"turns": (0, 0), "sessions": (0, 0), **found}
 
 
+def _capacity(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
+    """Bytes of a turn by table with everything that is derived from it, and the CPU time of a call on both sides."""
+    users, turns = (5, 20) if quick else (40, 50)
+    before = _sizes(url)
+    with ricordo.open(url, embedder="light") as memory:
+        before = before or _sizes(url)
+        for user in range(users):
+            session = memory.session(f"talk {user}", user_id=f"user {user}")
+            for query, response in dialogue.talk(user, turns):
+                session.add_turn(query, response)
+            memory.settle()
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("VACUUM FULL")
+        grown = {table: (size - before.get(table, 0)) / (users * turns) for table, size in _sizes(url).items()}
+        largest = sorted(((each, size) for each, size in grown.items() if size >= 1), key=lambda each: -each[1])
+        yield "bytes of a turn", {"all": sum(grown.values()), **dict(largest)}
+        names = [f"user {number % users}" for number in range(60 if quick else 400)]
+        sessions = {name: memory.session(f"talk {name.split()[1]}", user_id=name) for name in set(names)}
+        verbs: dict[str, Callable[[str], object]] = {
+            "append": lambda name: sessions[name].add_turn("What comes after the harvest?", "The pressing."),
+            "window": lambda name: sessions[name].window(),
+            "context": lambda name: sessions[name].context("What was said of the harvest?"),
+            "search": lambda name: memory.search("the harvest", user_id=name),
+        }
+        for verb, call in verbs.items():
+            for name in set(names):  # an index is loaded with the first question of a user
+                call(name)
+            memory.settle()
+            client, server = time.process_time(), _server_seconds(url)
+            for name in names:
+                call(name)
+            spent = (time.process_time() - client, _server_seconds(url) - server)
+            microseconds = [1e6 * seconds / len(names) for seconds in spent]
+            yield f"CPU of a call: {verb}", {"client_us": microseconds[0], "server_us": microseconds[1]}
+
+
+def _sizes(url: str) -> dict[str, int]:
+    """Bytes of each table with its indexes and long values."""
+    size = """SELECT relname, pg_total_relation_size(oid) FROM pg_class
+              WHERE relnamespace = to_regnamespace('ricordo') AND relkind = 'r'"""
+    with psycopg.connect(url) as connection:
+        return dict(connection.execute(size).fetchall())
+
+
+def _server_seconds(url: str) -> float:
+    """CPU time of the server processes that serve this database, read from /proc."""
+    with psycopg.connect(url) as connection:
+        pids = connection.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'ricordo'").fetchall()
+    ticks = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for (pid,) in pids]
+    return sum(int(each) for pair in ticks for each in pair) / os.sysconf("SC_CLK_TCK")
+
+
 PARTS: dict[str, Callable[[str, bool], Iterator[tuple[str, Figures]]]] = {
     "append": _appends,
     "users": _users,
+    "length": _lengths,
     "updates": _updates,
+    "capacity": _capacity,
 }
 
 

@@ -14,6 +14,16 @@ T = TypeVar("T")
 MOST = 256  # operations in one commit: bounds how long the first of them waits for the last
 
 
+class Joinable:
+    """An operation that is cheaper together with others of its class than one by one."""
+
+    __slots__ = ()
+
+    def join(self, writer: Any, operations: Sequence[Any]) -> Sequence[Any]:
+        """Their results, in order; raises, whatever was done so far, if one of them has to be served by itself."""
+        raise NotImplementedError
+
+
 class Ticket:
     """One caller's operation, its place in the queue and what came of it."""
 

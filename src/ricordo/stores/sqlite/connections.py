@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ricordo.errors import StoreError, StoreUnavailable
-from ricordo.stores.group_commit import GroupCommit, Ticket
+from ricordo.stores.group_commit import GroupCommit, Joinable, Ticket
 from ricordo.stores.sqlite import database
 from ricordo.stores.sqlite.database import (
     AdvisoryLock,
@@ -229,13 +229,31 @@ class Connections:
             if len(tickets) == 1:
                 tickets[0].result = tickets[0].operation(writer)
             else:
-                for ticket in tickets:
+                for ticket in self._joined(writer, tickets):
                     self._attempt(writer, ticket)
             execute("COMMIT")
         except BaseException:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             raise
+
+    def _joined(self, writer: WriteConnection, tickets: Sequence[Ticket]) -> Sequence[Ticket]:
+        """Serve new turns together; the tickets that are left, which is all of them if one turn is refused."""
+        together = [ticket for ticket in tickets if isinstance(ticket.operation, Joinable)]
+        if len(together) < 2:
+            return tickets
+        writer.execute("SAVEPOINT together")
+        try:
+            operations = [ticket.operation for ticket in together]
+            for ticket, result in zip(together, operations[0].join(writer, operations), strict=True):
+                ticket.result = result
+        except Exception:
+            if not writer.in_transaction:  # disk full and the like: SQLite has undone everything
+                raise
+            writer.execute("ROLLBACK TO together")
+            together = []
+        writer.execute("RELEASE together")
+        return [ticket for ticket in tickets if not isinstance(ticket.operation, Joinable)] if together else tickets
 
     def _attempt(self, writer: sqlite3.Connection, ticket: Ticket) -> None:
         writer.execute("SAVEPOINT attempt")

@@ -68,7 +68,7 @@ class SqliteTurns:
                 )
             )
         try:
-            return write(lambda writer: turn_operations.append_new(writer, turn, expected, receipt))
+            return write(turn_operations.NewTurn(turn, expected, receipt))
         except turn_operations.TurnIdTaken:
             return write(lambda writer: turn_operations.append_known(writer, turn, expected, receipt))
 

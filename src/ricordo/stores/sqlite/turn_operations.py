@@ -26,6 +26,7 @@ from ricordo.records.turns import (
 )
 from ricordo.stores import write_rules
 from ricordo.stores.archive.export import pack_receipt
+from ricordo.stores.group_commit import Joinable
 from ricordo.stores.sqlite import topics
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.database import WriteConnection
@@ -34,6 +35,72 @@ from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session, session_to
 
 class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has to decide
     """The new turn's id is stored already, or its number is not the expected one."""
+
+
+class NewTurn(Joinable):
+    """A turn that is new, to number and insert: alone, or with those of other callers in one statement."""
+
+    __slots__ = ("expected", "receipt", "turn")
+
+    def __init__(self, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> None:
+        self.turn, self.expected, self.receipt = turn, expected, receipt
+
+    def __call__(self, writer: WriteConnection) -> Turn:
+        return append_new(writer, self.turn, self.expected, self.receipt)
+
+    def join(self, writer: WriteConnection, operations: "Sequence[NewTurn]") -> list[Turn]:
+        """Count the turns of a session in one statement, and insert all turns in one; raises if one is refused."""
+        sessions: dict[tuple[bytes, str], list[NewTurn]] = {}
+        for each in operations:
+            sessions.setdefault((each.turn.owner.key.bytes, each.turn.session_id), []).append(each)
+        numbered: dict[int, Turn] = {}
+        for key, new in sessions.items():
+            for number, each in enumerate(new, _first_number(writer, key, [each.turn for each in new])):
+                if each.expected not in (None, number):
+                    raise TurnIdTaken
+                numbered[id(each)] = _numbered(each.turn, number)
+        written = [numbered[id(each)] for each in operations]
+        _insert(writer, [(turn.owner.key.bytes, *turn_to_row(turn)) for turn in written])
+        for each, turn in zip(operations, written, strict=True):
+            if each.receipt:
+                keep_receipt(writer, turn.owner, each.receipt, turn.session_id, turn.turn_number)
+        for key, new in sessions.items():
+            writer.note_last_turn(key, numbered[id(new[-1])].turn_number)
+        return written
+
+
+def _insert(writer: WriteConnection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert turns, many by a statement: at each statement another thread may take the interpreter for a while."""
+    done = 0
+    while done < len(rows):
+        count = min(1 << (len(rows) - done).bit_length() - 1, sql.MOST_ROWS)  # few different statements to prepare
+        values = [value for row in rows[done : done + count] for value in row]
+        writer.fast_cursor.execute(sql.add_turns(count), values)
+        done += count
+
+
+def _first_number(writer: WriteConnection, key: tuple[bytes, str], turns: Sequence[Turn]) -> int:
+    """Count several turns in their session; the number of the first."""
+    reached = writer.last_turns.get(key)
+    if reached is not None and _counted(writer, key, reached, turns):
+        return reached + 1
+    first = _next_number(writer, turns[0], key)
+    if len(turns) > 1 and not _counted(writer, key, first, turns[1:]):
+        raise TurnIdTaken
+    return first
+
+
+def _counted(writer: WriteConnection, key: tuple[bytes, str], reached: int, turns: Sequence[Turn]) -> bool:
+    """Count turns after a number; False if the session's last turn has another one."""
+    said = created = micros(turns[0].created_at)
+    in_order = True
+    for turn in turns:
+        at = micros(turn.created_at)
+        in_order = in_order and at >= said
+        created, said = min(created, at), max(said, _last_said(turn))
+    count = len(turns)
+    values = (count, count, count, in_order, created, said, *key, reached)
+    return writer.fast_cursor.execute(sql.COUNT_TURNS_AFTER, values).rowcount > 0
 
 
 def append_new(writer: WriteConnection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:

@@ -1,6 +1,7 @@
 """The statements about owners, sessions, turns and receipts, by name. Each one on user data names the owner first."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from ricordo.stores.turn_rows import ENDLESS, SESSION_COLUMNS, TURN_COLUMNS
 
@@ -80,6 +81,14 @@ WHERE owner = ? AND session_id = ?
 
 COUNT_TURN_AFTER = f"{COUNT_TURN.rstrip()} AND last_turn = ?"
 
+# Several turns at once: whether they are in order among themselves, their earliest date, and their last word.
+COUNT_TURNS_AFTER = """
+UPDATE sessions
+SET last_turn = last_turn + ?, turn_count = turn_count + ?, revision = revision + ?,
+    in_order = in_order AND ? AND ? >= last_active_at, last_active_at = max(last_active_at, ?), ended_at = NULL
+WHERE owner = ? AND session_id = ? AND last_turn = ?
+"""
+
 ADD_OWNER = "INSERT INTO owners (owner, tenant_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 ADD_SESSION = f"""
@@ -95,6 +104,16 @@ VALUES (?, ?, ?, ?, ?, 1, 1, 1) ON CONFLICT DO NOTHING
 ADD_TURN = f"""
 INSERT INTO turns (owner, {TURN_COLUMNS}) VALUES (?{", ?" * 18})
 """
+
+MOST_ROWS = 64
+
+
+@cache
+def add_turns(count: int) -> str:
+    """ADD_TURN for several turns."""
+    head, _, row = ADD_TURN.rstrip().partition(" VALUES ")
+    return f"{head} VALUES {', '.join([row] * count)}"
+
 
 # What an answer or a step may change; identity, number, question and date never do.
 CHANGE_TURN = """
