@@ -16,6 +16,7 @@ from bench.systems import MESSAGES, PLAIN, Entry
 from bench.worker_client import Child, WorkerError
 
 ONE, OWN, PROCESSES = "one session", "own sessions", "processes, one session"
+MANY = "one session, four times as many"
 
 
 def measure(setup: Setup) -> Iterator[Row]:
@@ -23,7 +24,7 @@ def measure(setup: Setup) -> Iterator[Row]:
     seen: dict[tuple[str, str], list[tuple[dict[str, float], str]]] = {}
     systems = [entry for entry in setup.systems if entry not in (PLAIN, MESSAGES)]
     for repeat in range(setup.scale.repeats):
-        for arrangement in (ONE, OWN, PROCESSES):
+        for arrangement in (ONE, MANY, OWN, PROCESSES):
             for entry in systems if repeat == 0 else [entry for entry in systems if not entry.requirements]:
                 setup.say(f"{setup.scale.writers} writers, {arrangement}: {entry.title}")
                 seen.setdefault((arrangement, entry.name), []).append(_once(setup, entry, arrangement))
@@ -72,8 +73,8 @@ def _processes(setup: Setup, entry: Entry, arrangement: str, folder: Any) -> lis
 
 
 def _sessions(setup: Setup, arrangement: str) -> list[str]:
-    one = arrangement != OWN
-    return ["shared" if one else f"own-{number}" for number in range(setup.scale.writers)]
+    writers = setup.scale.writers * (4 if arrangement == MANY else 1)
+    return [f"own-{number}" if arrangement == OWN else "shared" for number in range(writers)]
 
 
 def _checked(setup: Setup, reader: Child, arrangement: str, kept: list[str], errors: Counter[str]) -> str:
