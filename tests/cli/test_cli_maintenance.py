@@ -117,3 +117,11 @@ def test_a_printed_duration_reads_back(seconds: int) -> None:
     """A duration in its largest whole unit is the same duration when it is read again."""
     value = timedelta(seconds=seconds)
     assert Settings().with_values({"turn_ttl": duration(value)}).retention.turn_ttl == value
+
+
+def test_a_setting_that_may_hold_a_password_is_not_shown() -> None:
+    """The URL of a replica is named as set, and its words are not listed."""
+    environment = {"RICORDO_READ_URL": "postgresql://app:secret@replica/chat"}
+    (found,) = [each for each in effective_settings({}, environment) if each.name == "read_url"]
+    assert (found.value, found.origin) == ("(not shown)", "RICORDO_READ_URL")
+    assert "secret" not in str(effective_settings({}, environment))

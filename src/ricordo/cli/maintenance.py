@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,6 +146,10 @@ def effective_settings(
     return [EffectiveSetting(name, setting_json(_value(chosen, name)), origin(name)) for name in setting_names()]
 
 
+HIDDEN = "(not shown)"
+_SECRET = frozenset(each.name for each in fields(Settings) if not each.repr)
+
+
 def setting_json(value: Any) -> Any:
     """A setting's value as JSON, in the form that `--set` accepts."""
     if isinstance(value, Locale):
@@ -157,7 +161,8 @@ def setting_json(value: Any) -> Any:
 
 def _value(settings: Settings, name: str) -> Any:
     group, _ = setting_names()[name]
-    return getattr(settings if group is None else getattr(settings, group), name)
+    value = getattr(settings if group is None else getattr(settings, group), name)
+    return HIDDEN if value and name in _SECRET else value
 
 
 def _backup_arguments(parser: argparse.ArgumentParser) -> None:
