@@ -51,7 +51,7 @@ class BudgetSettings:
     """The tokens of a whole prompt. Shares are weights: only sections with something to say compete.
 
     With `cache_stable` on, the beginning of a prompt stays the same from turn to turn, and may take `stable_share` of
-    the limit; what changes with each question comes after it.
+    the limit; what changes with each question comes after it. None: all but 22 %, or 7,500 tokens.
     """
 
     model_limit: int = 4_096
@@ -68,11 +68,12 @@ class BudgetSettings:
     chunks_first: int = 8
     chunks_later: int = 6
     cache_stable: Literal["on", "off"] = "off"
-    stable_share: float = 0.875
+    stable_share: float | None = None
 
     def __post_init__(self) -> None:
         _check_types(self)
-        _within("stable_share", self.stable_share, 0, 1)
+        if self.stable_share is not None:
+            _within("stable_share", self.stable_share, 0, 1)
         for each in fields(self):
             if each.type is int:
                 _at_least(each.name, getattr(self, each.name), 1 if each.name.endswith("_share") else 0)

@@ -15,10 +15,11 @@ from ricordo.engine.tokens import recounted
 from ricordo.errors import SettingsError
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.registry import Locale
-from ricordo.prompt.context import Context, Material, assemble
+from ricordo.prompt.compose import by_worth
+from ricordo.prompt.context import MOST_CHANGING, Context, Material, assemble, stable_room_of
 from ricordo.prompt.window import Window, fit_blocks
 from ricordo.recall.embedders.light import LightEmbedder
-from ricordo.records.turns import Turn
+from ricordo.records.turns import Remembered, Turn
 from ricordo.settings import BudgetSettings, Settings
 from ricordo.testing import FakeClock, MemoryStore
 
@@ -173,6 +174,35 @@ def test_what_changes_stands_after_the_history() -> None:
     assert any(item.section == "recalled" for item in context.receipt.kept)
     assert "(last" not in context.prompt
     assert context.prompt.index("=== END OF HISTORY ===") < context.prompt.index("Likes risotto.")
+
+
+@given(st.lists(st.integers(1, 4_000), max_size=30))
+def test_long_messages_stand_behind_short_ones_of_nearly_their_rank(sizes: list[int]) -> None:
+    """All that was recalled is there, and of two messages of one length the one of the better rank is first."""
+    found = [Remembered(str(rank), "x" * size) for rank, size in enumerate(sizes)]
+    worth = by_worth(found)
+    assert sorted(worth, key=lambda each: int(each.id)) == found
+    ranks: dict[int, list[int]] = {}
+    for each in worth:
+        ranks.setdefault(len(each.text), []).append(int(each.id))
+    assert all(order == sorted(order) for order in ranks.values())
+
+
+def test_a_long_answer_does_not_take_the_place_of_short_messages() -> None:
+    """The best hit is first among its like; as long as a page, it stands behind some short ones and before others."""
+    long, *short = [Remembered(str(rank), "x" * (80 if rank else 4_000)) for rank in range(30)]
+    place = by_worth([long, *short]).index(long)
+    assert 3 < place < 15
+    assert by_worth(short) == tuple(short)
+
+
+@given(st.integers(0, 400_000), st.integers(0, 400_000))
+def test_both_parts_grow_with_the_limit(limit: int, more: int) -> None:
+    """A larger limit takes nothing from what stays nor from what changes; the latter is bounded."""
+    small, large = (BudgetSettings(model_limit=each, cache_stable="on") for each in (limit, limit + more))
+    stays, changes = stable_room_of(small), limit - stable_room_of(small)
+    assert 0 <= stays <= stable_room_of(large)
+    assert 0 <= changes <= limit + more - stable_room_of(large) <= MOST_CHANGING
 
 
 def test_a_question_too_large_for_its_part_cuts_the_history_and_says_so() -> None:

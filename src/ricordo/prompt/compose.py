@@ -32,6 +32,7 @@ Retrieve = Callable[[Asked], Sequence[object]]
 
 FIRST_PAGE = 32
 LARGEST_PAGE = 1_024
+RANKS_ALIKE, SHORT, LENGTH_COUNTS = 5, 120, 0.3  # how rank and length of a recalled message are weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,9 @@ def compose(
     chunks, unfound = _retrieved(engine, scope, chunks, asked)
     referenced = _referenced(engine, scope, meaning)
     found, missing, embedder = ((), (), "") if alone else _recall(engine, scope, question, meaning, window)
-    topic, found, untold = (None, found, ()) if alone else _topic(engine, scope, question, window, found)
+    if stable := budget.cache_stable == "on":
+        found = by_worth(found)
+    topic, found, untold = (None, found, ()) if alone else _topic(engine, scope, question, window, found, alone=stable)
     most = budget.chunks_later if window.turns or _spoke_before(engine, scope, question) else budget.chunks_first
     material = Material(
         question=question,
@@ -251,12 +254,19 @@ def _recall(
     return others, notes, embedder
 
 
+def by_worth(found: Sequence[Remembered]) -> tuple[Remembered, ...]:
+    """What was recalled, for a small part of a prompt: long messages stand behind short ones of nearly their rank."""
+    worth = [(rank + RANKS_ALIKE) * max(len(each.text), SHORT) ** LENGTH_COUNTS for rank, each in enumerate(found)]
+    return tuple(found[place] for place in sorted(range(len(found)), key=worth.__getitem__))
+
+
 def _topic(
-    engine: Engine, scope: Scope, question: str, window: Window, found: tuple[Remembered, ...]
+    engine: Engine, scope: Scope, question: str, window: Window, found: tuple[Remembered, ...], *, alone: bool
 ) -> tuple[TopicMaterial | None, tuple[Remembered, ...], tuple[str, ...]]:
     """The topic of the question, what was recalled outside of it, and notes; the chat goes on without.
 
-    A turn of the topic that was recalled is told there, before its newer ones, and not a second time.
+    A turn of the topic that was recalled is told there, before its newer ones, and not a second time. With `alone` the
+    topic has no turns: the part of a prompt that changes is too small for whole ones, and tells what was recalled.
     """
     if engine.settings.recall.organise == "off":
         return None, found, ()
@@ -268,6 +278,8 @@ def _topic(
         return None, found, (_without_memory(scope, "topics", "the active topic is unavailable", error),)
     if topic is None:
         return None, found, notes
+    if alone:
+        return TopicMaterial(topic.id, topic.title, topic.summary or ""), found, notes
     ranks = {turn_id_of(each.id): rank for rank, each in reversed(list(enumerate(found)))}
     best_first = sorted(turns, key=lambda turn: (ranks.get(turn.id, len(found)), -turn.turn_number))
     told = {turn.id for turn in turns}

@@ -56,6 +56,7 @@ PRIMING = 3  # what a chat API adds before the reply
 FIRST = (Section.SYSTEM, Section.QUESTION, Section.FORMAT)
 REST = (Section.PROFILE, Section.SUMMARY, Section.TOPIC, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
 KEPT_FOR_REST = 4  # a quarter
+CHANGING_PART, MOST_CHANGING = 0.22, 7_500  # of the limit, in tokens: recall hardly ever finds more than they hold
 
 
 class TopicName(NamedTuple):
@@ -140,7 +141,8 @@ def room_of(budget: "BudgetSettings") -> int:
 
 def stable_room_of(budget: "BudgetSettings") -> int:
     """Tokens of it for what stays the same from turn to turn."""
-    return int(room_of(budget) * budget.stable_share)
+    room, share = room_of(budget), budget.stable_share
+    return room - min(int(room * CHANGING_PART), MOST_CHANGING) if share is None else int(room * share)
 
 
 def assemble(
