@@ -31,6 +31,19 @@ USER = "anna"
 PROMPTS = ("How do we deploy the service?", "What did we decide about the database?", "Perché fallisce il test?")
 
 
+def daemons(db: Path) -> list[int]:
+    """The processes that serve the hooks of a database, by their command lines."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = each.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"ricordo.cli.hook_daemon" in words and os.fsencode(db) in words:
+            found.append(int(each.parent.name))
+    return found
+
+
 class Host:
     """A host with folders of its own, which calls the hook and ends what it started."""
 
@@ -64,23 +77,11 @@ class Host:
         """An event of the project."""
         return {"session_id": "now", "transcript_path": "-", "cwd": str(self.folder), "hook_event_name": name, **fields}
 
-    def processes(self) -> list[int]:
-        """The processes that serve the database of this host."""
-        found = []
-        for each in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = each.read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"ricordo.cli.hook_daemon" in words and os.fsencode(self.db) in words:
-                found.append(int(each.parent.name))
-        return found
-
     def end(self) -> None:
         """End the process of this host, as a crash would."""
-        for pid in self.processes():
+        for pid in daemons(self.db):
             os.kill(pid, signal.SIGKILL)
-        while self.processes():
+        while daemons(self.db):
             time.sleep(0.01)
 
 

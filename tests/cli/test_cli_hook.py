@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.hook import daemons
 from hook_samples import a_repository, claude_transcript, codex_transcript, events
 
 import ricordo
@@ -78,15 +79,7 @@ class Host:
 
     def pids(self) -> list[int]:
         """The processes that this host has started: those that name its database."""
-        found = []
-        for each in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = each.read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"ricordo.cli.hook_daemon" in words and os.fsencode(self.db) in words:
-                found.append(int(each.parent.name))
-        return found
+        return daemons(self.db)
 
 
 @pytest.fixture

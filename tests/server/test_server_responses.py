@@ -4,15 +4,18 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import openai
 import pytest
 from server_samples import SPOKEN, for_chat_alone, live, service
 
+import ricordo
 from ricordo.engine import Completion
 from ricordo.errors import LLMError
 from ricordo.records.turns import Owner
+from ricordo.server.openai_objects import RESPONSES, StoredObjects
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import ScriptedLLM
@@ -341,6 +344,24 @@ def test_the_background_runs_and_is_cancelled() -> None:
         assert client.responses.retrieve(made.id).status == "cancelled"
         with pytest.raises(openai.BadRequestError, match="background"):
             client.responses.cancel(client.responses.create(input="Now?").id)
+
+
+def test_a_response_whose_process_has_ended_is_failed() -> None:
+    """What an ended server left running is failed after an hour, for good; before, another process may still run it."""
+    store, gate = MemoryStore(), threading.Event()
+    with before(ScriptedLLM("Leaves.", gate=gate), store) as client:
+        made = client.responses.create(input="What?", background=True)
+        kept = ricordo.Memory(store)
+        objects = StoredObjects(kept, Owner("default", "anonymous"), RESPONSES)
+        for name, age in (("resp_new", 60), ("resp_old", 2 * 3_600)):
+            left = objects.get(made.id)
+            value = {**left.value, "id": name, "created_at": int(made.created_at) - age}
+            objects.put(replace(left, value=value, answer_name=f"{name}/1"))
+        gate.set()
+        assert client.responses.retrieve("resp_new").status == "in_progress"
+        lost = client.responses.retrieve("resp_old")
+        assert (lost.status, "stopped" in str(lost.error)) == ("failed", True)
+        assert objects.get("resp_old").value["status"] == "failed"
 
 
 BAD: list[tuple[Any, str]] = [

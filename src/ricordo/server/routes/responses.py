@@ -41,7 +41,7 @@ from ricordo.server.openai_objects import (
     page_of,
     session_header,
 )
-from ricordo.server.problems import body_response, error_body
+from ricordo.server.problems import body_response, error_body, problem_body
 from ricordo.server.responses import (
     completed,
     failed,
@@ -61,6 +61,7 @@ from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES
 router = APIRouter(prefix="/v1", tags=["openai"])
 
 RUNNING = ("queued", "in_progress")
+LOST_SECONDS = 3_600  # a response that nothing runs here is failed then; until then another process may run it
 NO_QUESTION = "there is no user message to answer"
 
 
@@ -224,6 +225,18 @@ def compact(body: ResponseIn, user: UserDep) -> dict[str, Any]:
     }
 
 
+def _known(user: RequestUser, response_id: str) -> StoredObject:
+    """A stored response; failed if it ran in a process that ended before it did."""
+    known = _stored(user).get(response_id)
+    late = known.value["status"] in RUNNING and time() - known.value["created_at"] > LOST_SECONDS
+    if not late or user.service.answers.find(user.owner, known.answer_name):
+        return known
+    lost = problem_body(502, "the server was stopped before the model had answered; ask again")
+    known = replace(known, value=failed(known.value, lost))
+    _stored(user).put(known)
+    return known
+
+
 @router.get("/responses/{response_id}", response_model=ResponseOut, responses=SSE_RESPONSES)
 async def get_response(
     response_id: str,
@@ -232,7 +245,7 @@ async def get_response(
     starting_after: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
     """A stored response, or its events again."""
-    known = await run_in_threadpool(_stored(user).get, response_id)
+    known = await run_in_threadpool(_known, user, response_id)
     if not stream:
         return JSONResponse(known.value)
     after = -1 if starting_after is None else starting_after
