@@ -1,7 +1,8 @@
 """How well messages find their topics: labelled dialogues go in, segmentation figures and matching time come out.
 
-Each dialogue is told message by message to the same decision that the product uses, without looking ahead; a boundary
-is a message that left the talk. Beside it stand splitters that know nothing: no split, an even split that is told the
+Each dialogue is told to the same decision that the product uses, without looking ahead; a boundary is where it leaves
+the talk. The product decides by turns: the first speaker asks, the second answers (`topics`). Where no scale was
+measured for the embedder it decides message by message, which is reported as `by message`. Beside both stand splitters that know nothing: no split, an even split that is told the
 true number of segments, and lexical tiling. The boundary density is given because cutting more or less can look good.
 """
 
@@ -25,8 +26,9 @@ from ricordo.followups.parse import parse
 from ricordo.recall.embedders import Embedder
 from ricordo.recall.embedders.selection import choose
 from ricordo.records.derived import Topic
-from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, follow_up_kind
-from ricordo.topics.thresholds import Scale, Vector, first_centre, moved_centre, scale_for
+from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, follow_up_kind, title_of
+from ricordo.topics.subjects import KnownTopic, TopicTurn, decide_turn
+from ricordo.topics.thresholds import Scale, SubjectScale, Vector, first_centre, moved_centre, scale_for
 
 _MOMENT = datetime(2024, 1, 1, tzinfo=UTC)
 _WORD = re.compile(r"\w+")
@@ -86,13 +88,15 @@ def run(data: Path, embedder: Embedder, *, limit: int | None = None, quiet: bool
     for path in sorted((data / "segment").glob("*.jsonl")):
         dialogues = list(read_dialogues(path))[:limit]
         shown = track(dialogues, f"{path.stem} · {embedder.name}", disable=quiet)
-        ours = [segment(dialogue.utterances, embedder, scale) for dialogue in shown]
+        said = [spoken(dialogue.utterances, embedder) for dialogue in shown]
         splits: list[tuple[str, list[tuple[bool, ...]]]] = [
             ("none", [tuple([False] * len(d.utterances)) for d in dialogues]),
             ("even split", [even_split(len(d.utterances), sum(d.boundaries[1:])) for d in dialogues]),
             ("lexical tiling", [lexical_tiling(d.utterances) for d in dialogues]),
-            ("topics", ours),
+            ("by message", [tuple(_boundaries(each, scale)) for each in said]),
         ]
+        if scale.subjects is not None:
+            splits.append(("topics", [tuple(_turn_boundaries(each, scale.subjects)) for each in said]))
         figures.extend(measure(path.stem, name, dialogues, found) for name, found in splits)
         raw.extend(each for name, found in splits for each in one_by_one(path.stem, name, dialogues, found))
     p50, p99 = match_milliseconds(embedder)
@@ -107,11 +111,36 @@ def read_dialogues(path: Path) -> Iterator[Dialogue]:
             yield Dialogue(tuple(row["utterances"]), tuple(bool(mark) for mark in row["boundaries"]))
 
 
-def segment(utterances: Sequence[str], embedder: Embedder, scale: Scale) -> tuple[bool, ...]:
-    """Where the product would leave the active topic, told one message at a time."""
+def spoken(utterances: Sequence[str], embedder: Embedder) -> list[TopicMessage]:
+    """The utterances with their vectors."""
     vectors = embedder.embed_passages(utterances)
-    said = [TopicMessage(text, vector) for text, vector in zip(utterances, vectors, strict=True)]
-    return tuple(_boundaries(said, scale))
+    return [TopicMessage(text, vector) for text, vector in zip(utterances, vectors, strict=True)]
+
+
+def _turn_boundaries(messages: Sequence[TopicMessage], scale: SubjectScale) -> Iterator[bool]:
+    """Where the product leaves the active topic: utterances are questions and answers in turn."""
+    known: dict[str, KnownTopic] = {}
+    active: str | None = None
+    for start in range(0, len(messages), 2):
+        question, *answer = messages[start : start + 2]
+        turn = TopicTurn(question, *(replace(each, role="assistant") for each in answer))
+        decision = decide_turn(turn, active, tuple(known.values()), scale)
+        before = active
+        if decision.reason != "small talk":
+            active = decision.topic_id or f"topic-{start}"
+            known[active] = _with_turn(active, known.get(active), turn)
+        yield before is not None and active != before
+        yield from (False for _ in answer)
+
+
+def _with_turn(topic_id: str, known: KnownTopic | None, turn: TopicTurn) -> KnownTopic:
+    first = turn.question
+    topic = known.topic if known else Topic(topic_id, title_of(first.text), first_centre(first.vector), _MOMENT, _MOMENT)
+    for said in turn.messages:
+        count = topic.message_count
+        centre = moved_centre(topic.centre, count, said.vector) if count else topic.centre
+        topic = replace(topic, centre=centre, message_count=count + 1)
+    return KnownTopic(topic, (*(known.turns if known else ()), turn))
 
 
 def _boundaries(messages: Sequence[TopicMessage], scale: Scale) -> Iterator[bool]:

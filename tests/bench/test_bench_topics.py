@@ -68,10 +68,10 @@ def test_a_run_reports_every_splitter(tmp_path: Path, capsys: pytest.CaptureFixt
     rows = [{"utterances": ["ciao", "come stai?", "bene", "che ore sono?"], "boundaries": [0, 0, 0, 1]}] * 3
     (folder / "mine.jsonl").write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     report = run(tmp_path, LightEmbedder())
-    assert [row.splitter for row in report.figures] == ["none", "even split", "lexical tiling", "topics"]
+    assert [row.splitter for row in report.figures] == ["none", "even split", "lexical tiling", "by message", "topics"]
     assert all(row.true_density == 0.25 for row in report.figures)
     assert main(["--data", str(tmp_path), "--embedder", "light", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["figures"][3]["splitter"] == "topics"
+    assert json.loads(capsys.readouterr().out)["figures"][4]["splitter"] == "topics"
     assert main(["--data", str(tmp_path), "--embedder", "light"]) == 0
     assert "lexical" in capsys.readouterr().out
 
