@@ -2,8 +2,9 @@
 
 Each dialogue is told to the same decision that the product uses, without looking ahead; a boundary is where it leaves
 the talk. The product decides by turns: the first speaker asks, the second answers (`topics`). Where no scale was
-measured for the embedder it decides message by message, which is reported as `by message`. Beside both stand splitters that know nothing: no split, an even split that is told the
-true number of segments, and lexical tiling. The boundary density is given because cutting more or less can look good.
+measured for the embedder it decides message by message, which is reported as `by message`. Beside both stand splitters
+that know nothing: no split, an even split that is told the true number of segments, and lexical tiling. The boundary
+density is given because cutting more or less can look good.
 """
 
 import argparse
@@ -135,7 +136,9 @@ def _turn_boundaries(messages: Sequence[TopicMessage], scale: SubjectScale) -> I
 
 def _with_turn(topic_id: str, known: KnownTopic | None, turn: TopicTurn) -> KnownTopic:
     first = turn.question
-    topic = known.topic if known else Topic(topic_id, title_of(first.text), first_centre(first.vector), _MOMENT, _MOMENT)
+    topic = (
+        known.topic if known else Topic(topic_id, title_of(first.text), first_centre(first.vector), _MOMENT, _MOMENT)
+    )
     for said in turn.messages:
         count = topic.message_count
         centre = moved_centre(topic.centre, count, said.vector) if count else topic.centre
