@@ -40,7 +40,7 @@ def pronouns(line: WordSpans, language: FollowUpWords) -> Iterator[ReferenceCue]
             start,
             end,
             line.original[start:end],
-            noun=line.word(noun_at) if noun_at > index else "",
+            noun=line.word(noun_at) if noun_at > index and line.word(noun_at) not in language.talk_nouns else "",
             plural=word in language.plural_pronouns or _ends_plural(word, language),
             person=word in language.person_pronouns,
             gender=_gender(line, language, index),
@@ -359,7 +359,7 @@ def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:
     words = line.words
     if len(words) > _QUESTION_WORDS or any(word in language.second_person for word in words):
         return False
-    if any(is_topical(language, word) for word in words):
+    if any(is_topical(language, word) and not _tells_time(word, language) for word in words):
         return False
     if _names_someone(line):
         return False
@@ -370,6 +370,11 @@ def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:
         return False
     # "What is a symptom?" asks for a definition and is complete.
     return not any(line.word(i - 1) in language.indefinite for i in relational)
+
+
+def _tells_time(word: str, language: FollowUpWords) -> bool:
+    """ "What happened in 1991?" still waits for what it happened to."""
+    return (word.isdecimal() and len(word) == 4) or word in language.time_names
 
 
 def _is_complement(line: WordSpans, language: FollowUpWords, at: int) -> bool:

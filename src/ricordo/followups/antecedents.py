@@ -76,7 +76,7 @@ def named(talk: Talk) -> list[Named]:
         )
         for origin, text, most in sources:
             read = _READ[back] if origin == "answer" else LONGEST_FOLLOW_UP
-            inside = [entity for entity in entities(text, talk.language) if entity.end <= read]
+            inside = [each for each in entities(text, talk.language) if each.end <= read and not each.phrase.counts]
             for order, entity in enumerate(inside[:most] if origin == "question" else _chosen(inside, most)):
                 stems = entity.phrase.stems
                 known = found.get(stems)
@@ -132,17 +132,17 @@ def scored(
 
 
 def needed(
-    scores: Sequence[tuple[Addition, float]], offered: Sequence[Addition], least: float, *, points: bool
+    scores: Sequence[tuple[Addition, float]], offered: Sequence[Addition], least: float, *, points: bool, one: bool
 ) -> tuple[Addition, ...]:
     """The phrases that a question needs; empty if it is to be left as the rules read it.
 
-    `points`: a word of the question may point into the answer ("that milk", "them").
+    `points`: a word of the question may point into the answer ("that milk", "them"); `one`: it means one person.
     """
     if not scores or scores[0][1] < least:
         return ()
     first = scores[0][0]
     likely = [first]
-    for addition, chance in scores[1:]:
+    for addition, chance in scores[1:] if not one else ():
         beside = addition.origin != first.origin and (points or addition.origin == "question")
         if chance >= (ADDS_BESIDE if beside else ADDS):
             likely.append(addition)

@@ -230,6 +230,12 @@ class Focus:
     turn_number: int = 0
 
     @property
+    def recalls_person(self) -> bool:
+        """Whether the person is still spoken of: one whom an answer named is, until the next question."""
+        named = self.opening is not None and self.opening.phrase.proper
+        return self.person is None or self.person.origin == "question" or self.person.turn_number == self.turn_number or not named
+
+    @property
     def lasting(self) -> Mention | None:
         """What the talk opened with, unless it was a nameless topic that the very next question replaced."""
         if self.opening is None or not self.centre:
@@ -325,15 +331,16 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
     found: list[Mention] = []
     for reference in references:
         if reference.person and focus.person is not None:
-            found.append(focus.person)
+            found.append(focus.person if focus.recalls_person else focus.opening or focus.person)
         elif reference.noun:
             noun = stem(reference.noun)
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
             found.extend(same)
-        else:
+        elif not reference.plural or not focus.centre or focus.lasting is None or focus.centre[0].phrase.several:
             found.extend(_agreeing(reference, focus, language) or focus.centre[:1])
     # A later topic still belongs to what the conversation opened with.
-    if focus.lasting is not None:
+    single = all(reference.kind == "pronoun" and not reference.plural for reference in references)
+    if focus.lasting is not None and (focus.lasting.phrase.proper or not single):
         found.append(focus.lasting)
     return list(dict.fromkeys(found))
 

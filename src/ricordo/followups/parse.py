@@ -12,7 +12,7 @@ from ricordo.followups.ordinals import label_sequence, places, whole_message
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import WordSpans, is_content, is_topical, language_of, respelled, root, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, is_topical, language_of, respelled, root, sentences, split_words, stem
 
 _MARKS = frozenset(",.;:!?…")
 _LONGEST_REQUEST = 12
@@ -48,7 +48,30 @@ def parse(
         return ()
     found = cues_in_line(line, spoken, nouns, labels, said)
     quoted = _quoted(question, line, spoken)
-    return tuple(cue for cue in found if not any(start <= cue.start and cue.end <= end for start, end in quoted))
+    asking = _asking(question, spoken) if found and found[0].kind == "pronoun" else 0
+    return tuple(
+        cue
+        for cue in found
+        if cue.start >= asking and not any(start <= cue.start and cue.end <= end for start, end in quoted)
+    )
+
+
+def _asking(question: str, language: FollowUpWords) -> int:
+    """Where the part of a message begins that asks: "Thanks for that. How long does it take?"; its end if none does."""
+    spans = sentences(question, chat=True)
+    asking = [start for start, end in spans if asks(question[start:end], language)]
+    return asking[0] if asking else len(question)
+
+
+def asks(text: str, language: FollowUpWords) -> bool:
+    """Whether a text asks for something: a question mark, a question word, a verb in front, a request or a bare name."""
+    line = split_words(text)
+    first = (line.word(0), next((word for word in line.words if word not in language.fillers), ""))
+    # "mi" alone is no request
+    if any(w in language.auxiliaries or (w in language.requests and len(w) > 2) for w in first) or "?" in text or not language.question_words.isdisjoint(line.words):
+        return True
+    tells = any(word in language.verbs or word in language.auxiliaries for word in line.words)
+    return not tells and language.thanks.isdisjoint(line.words) and any(is_topical(language, w) for w in line.words)
 
 
 def _quoted(question: str, line: WordSpans, language: FollowUpWords) -> list[tuple[int, int]]:

@@ -31,6 +31,16 @@ class Phrase:
     determiner: str = ""
 
     @property
+    def several(self) -> bool:
+        """Whether "they" can stand for it: a plural or a name."""
+        return self.plural or self.proper or self.words[-1].endswith(("i", "e"))
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is nothing but a number ("1973")."""
+        return all(word.isdecimal() for word in self.words)
+
+    @property
     def stems(self) -> frozenset[str]:
         """The words of the phrase without number."""
         return frozenset(stem(word) for word in self.words)
@@ -128,6 +138,8 @@ def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tu
             last -= 1
     if first < last and _predicated(line, language, first, last):
         last -= 1
+    while first < last and _said_after(line, language, first, last):
+        last -= 1
     while first < last and line.word(first) in language.empty_adjectives and not _proper_at(line, first):
         first += 1
     while first < last and line.word(last) in language.empty_adjectives and not _proper_at(line, last):
@@ -152,6 +164,17 @@ def _predicated(line: WordSpans, language: FollowUpWords, first: int, last: int)
     before = [line.word(at) for at in range(max(0, first - 3), first)]
     asks = [word for word in before if word in language.manner_words]
     return bool(asks) and any(word in language.copulas for word in before)
+
+
+def _said_after(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
+    """ "the Powhatan involved", "Epiphany successful": what is said of a name or in the form of a past is none of it."""
+    token = line.tokens[last]
+    if token.capital or not token.is_word:
+        return not token.is_word
+    if language.patterns["past"].fullmatch(token.word):
+        return True
+    named = any(_proper_at(line, at) for at in range(first, last))
+    return named and (token.word in language.modifiers or token.word in language.empty_adjectives)
 
 
 def _verb_missing(line: WordSpans, language: FollowUpWords, last: int) -> bool:
@@ -193,6 +216,15 @@ def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int) -> 
         plural=head.endswith("s") and not head.endswith("ss"),
         determiner=before if before in language.articles or before in language.indefinite else "",
     )
+
+
+_NAME = re.compile(r"[A-ZÀ-Þ][\w.-]*(?:(?: (?:de|di|da|del|della|van|von|der|al|la|le|el))* [A-ZÀ-Þ][\w.-]*)*")
+
+
+def name_in(text: str) -> str:
+    """The name that a phrase holds: "Donald Trump's wealth", "wife Edith"; empty if it holds none."""
+    found = _NAME.search(text)
+    return found.group() if found is not None else ""
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;…])\s+|\n+")

@@ -5,7 +5,7 @@ give the same resolution; no text raises an error.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ricordo.followups.antecedents import (
     ACTS,
@@ -39,8 +39,8 @@ from ricordo.followups.candidates import (
     with_items,
 )
 from ricordo.followups.items import headline
-from ricordo.followups.parse import LONGEST_ABOUT, asks_of_speaker, parse, refers_back
-from ricordo.followups.phrases import best_phrase, content_words, definite_nouns, in_answer
+from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, parse, refers_back
+from ricordo.followups.phrases import best_phrase, content_words, definite_nouns, in_answer, name_in
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -119,11 +119,13 @@ def resolve(
     bound = _bind(references, talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
-    if history and not _asks(history[-1], language) and not any(_overt(each) for each in references):
+    if history and not asks(history[-1].query[:LONGEST_FOLLOW_UP], language) and not any(_overt(each) for each in references):
         references, bound = (), _bind((), talk)  # after a statement or a greeting nothing is left out
     elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _incomplete(talk)):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
+    if references and references[0].person and offered and name_in(offered[0].text):
+        offered = (replace(offered[0], text=name_in(offered[0].text), article=""), *offered[1:])
     additions = fit_additions(question, offered) if offered else ()
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
     in_place = not (history and items_of(history[-1]))
@@ -137,14 +139,6 @@ def resolve(
     return Resolution(
         question, language.code, references, bound.resolved, bound.candidates, standalone, additions, rewritten_by
     )
-
-
-def _asks(turn: PastTurn, language: FollowUpWords) -> bool:
-    """Whether the user asked for something in a turn; else it holds no question that another could continue."""
-    line = split_words(turn.query[:LONGEST_FOLLOW_UP])
-    first = line.word(0)
-    opens = first in language.auxiliaries or (first in language.requests and len(first) > 2)  # "mi" alone is no request
-    return opens or "?" in turn.query or not language.question_words.isdisjoint(line.words)
 
 
 def _overt(cue: ReferenceCue) -> bool:
@@ -192,6 +186,8 @@ def _completed(
     focus = follow(talk.history, talk.language, refers_back)
     offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
     scores = scored(talk, references, offered, focus, scorer)
+    if references and references[0].person:
+        scores = tuple(each for each in scores if name_in(each[0].text))
     if not scores:
         return references, bound
     whole_question = ReferenceCue("ellipsis", round(scores[0][1], 3), 0, len(talk.question), talk.question)
@@ -202,7 +198,8 @@ def _completed(
     if rivals:
         return left_out, _Bound(candidates=rivals)
     least = ACTS_ON_CUE if references else ACTS_ON_NAME if _names(talk, scores[0][0]) else ACTS
-    found = needed(scores, offered, least, points=any(_points(each, talk.language) for each in references))
+    points = any(_points(each, talk.language) for each in references)
+    found = needed(scores, offered, least, points=points, one=bool(references) and references[0].person)
     if not found:
         return references, bound
     turn = next(turn for turn in talk.history if turn.turn_number == found[0].turn_number)

@@ -653,6 +653,8 @@ FOLLOWUPS = FollowUpWords(
     ),
     part_fillers=words("too then instead though please sorry actually also maybe like even"),
     gerund="ing",
+    talk_nouns=words("article topic subject text passage page conversation discussion chat matter"),
+    past=r"(?!(?:hund|sac|kind|hat)red|.*eed$|naked$)\w{3,}ed",
     graded="er",
     do_support=words("do does did can could will would should must may might don doesn didn"),
 )

@@ -157,6 +157,10 @@ class FollowUpWords:
     verb_markers: Words = frozenset()
     verb_markers_alone: bool = False
     participle: str = r"(?!)"
+    # Nouns for the talk itself: "this topic" is what it is about.
+    talk_nouns: Words = frozenset()
+    # A past form that ends a phrase is said of it ("the band released").
+    past: str = r"(?!)"
     # "my", before someone of the speaker's own; requests whose object is a text of its own ("translate: …").
     own_people: Words = frozenset()
     text_requests: Words = frozenset()
@@ -205,7 +209,7 @@ class FollowUpWords:
         """Every pattern of the table, compiled once."""
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
-            "measures infinitive participle first_person enclitic pleonastic own_subject openers bare_question "
+            "measures infinitive participle past first_person enclitic pleonastic own_subject openers bare_question "
             "zero_subject bare_predicate plural_verb "
             "statement back recalled the_one last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction "

@@ -757,6 +757,7 @@ FOLLOWUPS = FollowUpWords(
         """ok okay va bene benissimo grazie mille tante capito chiaro ho perfetto ottimo bello bravo interessante sì certo
         tutto d accordo molto utile gentile sei stato stata un grande ahah haha hahaha vabbè fantastico davvero ora adesso è"""
     ),
+    talk_nouns=words("argomento tema articolo testo brano pagina conversazione discorso faccenda questione cosa"),
     part_fillers=words("anche invece però allora pure magari poi scusa tipo"),
     onset_article={"lo": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y|i[aeiou])", "quello": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y)"},
 )
