@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ricordo.followups.items import derive_items, enumeration, headline, lists_of
+from ricordo.followups.items import derive_items, enumeration, headline, lists_of, told_apart
 from ricordo.followups.phrases import Phrase, content_words, names_in, phrases
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
@@ -83,7 +83,9 @@ def choices(
     for about_noun in passes:
         for turn in reversed(history[-RECENT_TURNS:]):
             prosaic = prose and turn in history[-_PROSE_TURNS:]
-            for items in (items_of(turn), enumeration(turn.response, language) if prosaic else ()):
+            listed = (items_of(turn), *((enumeration(turn.response, language),) if prosaic else ()))
+            spoken = told_apart(turn.response, language) if turn is history[-1] and prosaic and not any(listed) else ()
+            for items in (*listed, spoken):
                 if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
                     continue
                 fitting = tuple(_fitting(turn, items, pick))

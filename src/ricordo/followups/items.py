@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from ricordo.followups.reference import Item, ItemKind
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import AnyLanguage, all_values
-from ricordo.languages.text import WordSpans, split_words
+from ricordo.languages.text import WordSpans, is_content, is_topical, split_words, stem
 
 LIST_RANK = 10
 _BOLD_HEADING_RANK = 7
@@ -275,21 +276,63 @@ def _cited(text: str, known: re.Pattern[str] | None, chunk_ids: Sequence[str]) -
 
 _STOPS = frozenset(".!?;:…()\n")
 _LONGEST_MEMBER = 9
+_ANNOUNCED = 3  # members that a colon before an enumeration counts for
 _READ = 1_500  # characters of an answer
 
 
 @lru_cache(maxsize=256)
 def enumeration(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
-    """The longest enumeration of an answer as items, the first one among equals; empty when there is none."""
+    """The longest enumeration of an answer as items, one after a colon first; empty when there is none."""
     line = split_words(answer[:_READ])
     best: tuple[tuple[int, int], ...] = ()
-    first = 0
+    most, first = 0, 0
     for at in range(len(line.tokens) + 1):
         if at == len(line.tokens) or line.word(at) in _STOPS:
-            members = _members(line, language, first, at)
-            best = members if len(members) > len(best) else best
+            announced = line.word(first - 1) == ":"
+            members = _members(line, language, first, at) or (_after_colon(line, language, first, at) if announced else ())
+            rank = len(members) + _ANNOUNCED * (announced and len(members) > 1)
+            best, most = (members, rank) if rank > most else (best, most)
             first = at + 1
+    if best and not any(is_content(language, line.word(at)) for at in range(best[-1][0], best[-1][1] + 1)):
+        best = best[:-1]  # "and many more"
     return tuple(_item(line, place, *member) for place, member in enumerate(best, start=1))
+
+
+def _after_colon(line: WordSpans, language: FollowUpWords, first: int, end: int) -> tuple[tuple[int, int], ...]:
+    """Short pieces without a verb between commas, though no "and" stands before the last."""
+    marks = [first - 1, *(at for at in range(first, end) if line.word(at) == ","), end]
+    pieces = [(a + 1, b - 1) for a, b in pairwise(marks)]
+    bare = all(a <= b < a + _LONGEST_MEMBER and not _introduced(line, language, (a, b)) for a, b in pieces)
+    return tuple(pieces) if bare and len(pieces) > 2 else ()
+
+
+@lru_cache(maxsize=256)
+def told_apart(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
+    """What an answer tells of one after the other: "Gin rummy is quick, cribbage has a board, and bezique is older"."""
+    line = split_words(answer[:_READ])
+    starts = [at for at in range(len(line.tokens)) if at == 0 or line.word(at - 1) in ".!?;\n"]
+    found = _subjects(line, language, starts)
+    if len(found) < 2:
+        breaks = language.coordinators | language.choice_words | {","}
+        starts = [at for at in range(len(line.tokens)) if at == 0 or line.word(at - 1) in breaks or at in starts]
+        found = _subjects(line, language, starts)
+    return tuple(_item(line, place, *member) for place, member in enumerate(found, start=1))
+
+
+def _subjects(line: WordSpans, language: FollowUpWords, starts: Sequence[int]) -> list[tuple[int, int]]:
+    """The first run of words that can name something in each clause, where a verb follows it; each noun once."""
+    found: dict[str, tuple[int, int]] = {}
+    for begin, end in pairwise((*starts, len(line.tokens))):
+        at = begin
+        while at < end and line.word(at) in language.function_words and line.word(at) not in language.relatives:
+            at += 1
+        last = at
+        while last < end and line.is_word(last) and is_content(language, line.word(last)):
+            last += 1
+        says = line.word(last) in language.verbs or line.word(last) in language.auxiliaries
+        if at < last <= at + 4 and says and is_topical(language, line.word(last - 1)):
+            found.setdefault(stem(line.word(last - 1)), (at, last - 1))
+    return list(found.values())
 
 
 def _item(line: WordSpans, place: int, first: int, last: int) -> Item:
@@ -304,29 +347,39 @@ def _members(line: WordSpans, language: FollowUpWords, first: int, end: int) -> 
         if not joined[last]:
             continue
         begin = last
-        while begin > 0 and (begin == last or not joined[begin]) and _short(pieces[begin - 1], inner=begin - 1 > 0):
+        while begin > 0 and (begin == last or _goes_on(joined, begin, last)):
+            if not _short(pieces[begin - 1], inner=begin - 1 > 0):
+                break
             begin -= 1
             if begin == 0 or _introduced(line, language, pieces[begin]):
                 break
-        members = [
-            _from_left(line, language, pieces[begin]),
-            *pieces[begin + 1 : last],
-            _to_right(line, language, pieces[last]),
-        ]
+        members = [pieces[begin]]
+        for at in range(begin + 1, last + 1):
+            if joined[at] == "word" and at < last:  # "dirndl and lederhosen" between commas is one member
+                members[-1] = (members[-1][0], pieces[at][1])
+            else:
+                members.append(pieces[at])
+        members[0], members[-1] = _from_left(line, language, members[0]), _to_right(line, language, members[-1])
         members = [_without_preposition(line, language, member) for member in members]
         if (
-            last - begin >= 1
+            len(members) > 1
             and all(a <= b for a, b in members)
-            and (last - begin >= 2 or _paired(line, language, members))
+            and (len(members) > 2 or _paired(line, language, members))
         ):
             return tuple(members)
     return ()
 
 
-def _pieces(line: WordSpans, language: FollowUpWords, first: int, end: int) -> tuple[list[tuple[int, int]], list[bool]]:
+def _goes_on(joined: Sequence[str], at: int, last: int) -> bool:
+    """Whether a series goes on before a piece: a comma stands there, or "and" between two commas."""
+    return joined[at] != "word" or (at > 1 and last - at >= 2 and joined[at - 1] != "word" and joined[at + 1] != "word")
+
+
+def _pieces(line: WordSpans, language: FollowUpWords, first: int, end: int) -> tuple[list[tuple[int, int]], list[str]]:
+    """The pieces of a sentence, and what stands before each: nothing or a comma, a "word", or a comma and a word."""
     pieces: list[tuple[int, int]] = []
-    joined: list[bool] = []
-    begin, by_word = first, False
+    joined: list[str] = []
+    begin, by_word = first, ""
     for at in range(first, end + 1):
         coordinates = at < end and (line.word(at) in language.coordinators or line.word(at) in language.choice_words)
         if at < end and line.word(at) != "," and not coordinates:
@@ -334,8 +387,9 @@ def _pieces(line: WordSpans, language: FollowUpWords, first: int, end: int) -> t
         if begin <= at - 1:
             pieces.append((begin, at - 1))
             joined.append(by_word)
-            by_word = False
-        by_word = by_word or coordinates
+            by_word = ""
+        if coordinates:
+            by_word = "both" if line.word(at - 1) == "," else by_word or "word"
         begin = at + 1
     return pieces, joined
 

@@ -333,6 +333,23 @@ def described(noun: str, answer: str, language: FollowUpWords) -> tuple[Entity, 
     return tuple(found.values())
 
 
+_FEW_WORDS = 40  # an answer with fewer has no subject of its own
+
+
+@lru_cache(maxsize=256)
+def subject(answer: str, language: FollowUpWords) -> Phrase | None:
+    """What a long answer names most often, the first of equals; None where it names nothing twice."""
+    if len(answer.split()) < _FEW_WORDS:
+        return None
+    named: dict[frozenset[str], list[Phrase]] = {}
+    for entity in entities(answer, language):
+        if entity.phrase.topical:
+            named.setdefault(entity.phrase.stems, []).append(entity.phrase)
+    counts = {own: sum(len(found) for other, found in named.items() if own <= other) for own in named}
+    best = max(named, key=lambda own: (counts[own], len(own)), default=frozenset[str]())
+    return named[best][0] if best and counts[best] > 1 else None
+
+
 def name_of(entity: Entity, noun: str) -> str:
     """What an entity adds to the noun that describes it: its name, or the fuller phrase; empty if neither."""
     if entity.apposed:

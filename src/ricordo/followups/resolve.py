@@ -40,7 +40,7 @@ from ricordo.followups.candidates import (
 )
 from ricordo.followups.items import headline
 from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, parse, refers_back
-from ricordo.followups.phrases import best_phrase, content_words, definite_nouns, in_answer, name_in
+from ricordo.followups.phrases import best_phrase, content_words, definite_nouns, in_answer, name_in, subject
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -77,6 +77,7 @@ _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
 _GENERAL = 0.6  # confidence of "the exam" as opposed to "that exam"
 _READ = 1_500  # characters of the last answer
+_LONG_ANSWER = 200  # characters
 _LONGEST_INCOMPLETE = 16  # words of a question that may leave something out without a cue
 _FRAMES = 3  # questions back whose frame may be taken over
 
@@ -502,6 +503,9 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     mentions = antecedents(references, focus, talk.language)
     if reference.about:
         mentions = list(focus.centre[:2])
+    elif not reference.person and not reference.noun and _stale(mentions, talk):
+        told = subject(talk.history[-1].response, talk.language)
+        mentions = [Mention(told, talk.history[-1].turn_number, "answer")] if told is not None else []
     answered = () if _knows_person(reference, mentions) else in_answer(reference, talk)
     if len(answered) > 1:
         last = talk.history[-1].turn_number
@@ -516,6 +520,15 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
         reference.kind, turn.turn_number, None, turn.response or turn.query, turn.chunk_ids, reference.confidence
     )
     return _Bound((whole,), (), offered)
+
+
+def _stale(mentions: Sequence[Mention], talk: Talk) -> bool:
+    """Whether the last turn, with a long answer, named nothing of what the questions were about before."""
+    last = talk.history[-1]
+    if len(last.response) < _LONG_ANSWER or any(mention.turn_number == last.turn_number for mention in mentions):
+        return False
+    said = {stem(word) for word in split_words(f"{last.query} {last.response[:_READ]}").words}
+    return not any(mention.phrase.stems & said for mention in mentions)
 
 
 def _topic_of(turn: PastTurn, talk: Talk, asked: bool = False) -> tuple[Addition, ...]:

@@ -181,7 +181,7 @@ _SMALL = """a an the and or but nor so if because while although though whereas 
     least several such same own up down off s t d ll re ve m let ok okay please thanks thank hello hi maybe
     perhaps long far soon well instead today currently actually exactly possibly it's"""
 _INTERJECTIONS = """um uh er erm hmm hm hey yo bro dude mate lol haha tho ngl tbh btw imo idk gonna wanna gotta kinda sorta
-    lemme gimme pls plz thx tmrw yeah yep nope huh eh ah oh wow oops cheers anyway basically literally whats u ur r"""
+    lemme gimme pls plz thx tmrw yeah yep nope huh eh ah oh wow oops sorry fyi betcha alright understood sure wondering cheers anyway basically literally whats u ur r"""
 _VERBS = """accept accepts add adds affect affects allow allows apply applies ask asks avoid avoids bake become
     becomes became begin begins began bring brings brought build builds built buy buys bought call called calls
     cause caused causes causing change changes changed check choose chose come comes came compare compares
