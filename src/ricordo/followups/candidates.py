@@ -208,6 +208,7 @@ def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
 
 Refers = Callable[[WordSpans, FollowUpWords], bool]
 _RECENT = 12
+_FRAGMENT = 5  # words of a question that only names another thing ("No, I mean HIIT")
 _CACHED = 2_048  # messages
 
 
@@ -264,6 +265,7 @@ class _Asked:
     refers: bool
     introduces: bool
     asks_who: bool
+    fragment: bool
 
 
 # Cached, because the same turns are read for every question of a conversation.
@@ -277,9 +279,12 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     topical = sorted((phrase for phrase in found if phrase.topical), key=lambda phrase: not phrase.proper)
     asked = tuple(phrase for phrase in found if not phrase.topical)
     asks_who = not language.person_words.isdisjoint(line.words)
-    return _Asked(
-        tuple(topical), asked, bool(line.words) and refers(line, language), introduction is not None, asks_who
+    fragment = len(line.words) <= _FRAGMENT and not any(
+        word in language.pointing_words or word in language.auxiliaries or word in language.verbs
+        for word in line.words
     )
+    refers_back = bool(line.words) and refers(line, language)
+    return _Asked(tuple(topical), asked, refers_back, introduction is not None, asks_who, fragment)
 
 
 @lru_cache(maxsize=_CACHED)
@@ -294,6 +299,8 @@ def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refer
         centre = focus.centre
     elif not focus.centre or (not said.refers and _opens_topic(topical, said.introduces, language)):
         centre = tuple(topical)
+    elif said.fragment:
+        centre = (*topical, *focus.centre[:1])
     else:
         centre = (*focus.centre[:1], *topical)
     person = next((m for m in topical if m.phrase.proper), focus.person) if not said.refers else focus.person
@@ -339,12 +346,18 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
             found.extend(same)
         elif not reference.plural or not focus.centre or focus.lasting is None or focus.centre[0].phrase.several:
-            found.extend(_agreeing(reference, focus, language) or focus.centre[:1])
+            found.extend(_agreeing(reference, focus, language) or _of_number(reference, focus.centre))
     # A later topic still belongs to what the conversation opened with.
     single = all(reference.kind == "pronoun" and not reference.plural for reference in references)
     if focus.lasting is not None and (focus.lasting.phrase.proper or not single):
         found.append(focus.lasting)
     return list(dict.fromkeys(found))
+
+
+def _of_number(reference: ReferenceCue, centre: Sequence[Mention]) -> Sequence[Mention]:
+    """The topic, or what was named beside it where "it" cannot stand for the topic ("workout routines")."""
+    one = reference.kind == "pronoun" and not reference.plural and not reference.gender
+    return [m for m in centre if not (m.phrase.plural and not m.phrase.proper)][:1] if one else centre[:1]
 
 
 def _agreeing(reference: ReferenceCue, focus: Focus, language: FollowUpWords) -> list[Mention]:

@@ -502,7 +502,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     focus = follow(talk.history, talk.language, refers_back)
     mentions = antecedents(references, focus, talk.language)
     if reference.about:
-        mentions = list(focus.centre[:2])
+        mentions = list(focus.centre[: 2 if len(talk.history) <= SHORT_TALK else 1])
     elif not reference.person and not reference.noun and _stale(mentions, talk):
         told = subject(talk.history[-1].response, talk.language)
         mentions = [Mention(told, talk.history[-1].turn_number, "answer")] if told is not None else []
