@@ -95,6 +95,9 @@ def cues_in_line(
         return ()
     named = label_sequence(line, language, labels)
     alone = whole_message(line, language)
+    mended = slip(line, language) if alone is not None and not labels else None
+    if mended is not None:
+        return (mended,)  # "sorry, 13" without a list
     if alone is not None:
         # "la a e la d" is two places, though all its other words are fillers.
         several = named is not None and named.pick is not None and len(named.pick.positions) > 1

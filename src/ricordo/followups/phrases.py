@@ -7,9 +7,15 @@ the answer is bound to an entity by a few observations; where nothing speaks for
 """
 
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
@@ -480,3 +486,33 @@ def _described_anew(reference: ReferenceCue, talk: Talk) -> list[str]:
         return []
     entity = meant_by(reference.noun, split_words(talk.question), last.response, known, language)
     return [entity.phrase.text] if entity is not None else []
+
+
+@lru_cache(maxsize=8192)
+def likeness(first: str, second: str) -> float:
+    """How alike two words are in meaning, from -1 to 1 (`meanings.npz`); 0 where one is not known."""
+    a, b = _meaning(stem(first)), _meaning(stem(second))
+    return float(a @ b) if a is not None and b is not None else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _meaning(known_as: str) -> NDArray[np.float32] | None:
+    hashes, vectors = _meanings()
+    name = zlib.crc32(known_as.encode())
+    at = int(np.searchsorted(hashes, np.uint32(name)))
+    if at >= len(hashes) or int(hashes[at]) != name:
+        return None
+    pairs = vectors[at].astype(np.int16)
+    row = np.stack([pairs // 16 - 8, pairs % 16 - 8], axis=1).reshape(-1).astype(np.float32)
+    unit: NDArray[np.float32] = row / np.linalg.norm(row)
+    return unit
+
+
+@cache
+def _meanings() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """The hashes of known stems, sorted, and their vectors; nothing where the file was left out."""
+    stored = files("ricordo.followups").joinpath("meanings.npz")
+    if not stored.is_file():
+        return np.zeros(0, np.uint32), np.zeros((0, 16), np.uint8)
+    with np.load(BytesIO(stored.read_bytes()), allow_pickle=False) as tables:
+        return tables["hashes"], tables["vectors"]

@@ -263,8 +263,9 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
         asked = asked_sentence(_complete(talk, back))
         if not asked or len(asked.split()) > LONGEST_FRAME:
             continue
-        least = FITS_SENSE if reference.corrects and explains(reference.part, talk.language) else FITS
-        written = "" if reference.whole else _edited(asked, reference, talk, least)
+        unsure = reference.whole or explains(reference.part, asked, talk.language)
+        added = reference.whole and not reference.corrects
+        written = "" if added else _edited(asked, reference, talk, FITS_SENSE if reference.corrects and unsure else FITS)
         if not written and reference.corrects:
             written = bracketed(asked, [reference.part])
         if not written and (not reference.part or (back == 0 and not _elsewhere(reference, talk))):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal, Protocol
 
-from ricordo.followups.phrases import runs
+from ricordo.followups.phrases import likeness, runs
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem
@@ -115,9 +115,13 @@ def _possessive(phrase: str) -> str:
 PartKind = Literal["name", "time", "noun", "unknown"]
 LONGEST_FRAME = 20  # words
 FITS = 1.2  # the least score with which a part is replaced
+_REPLACES = 0.5  # likeness to a word of the question with which a thing is meant in its place
 FITS_SENSE = 3.0  # the same where the new part may only explain the old one ("I meant the animal")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 _ALIKE = 0.72
+_CLEARLY = 0.2  # difference of likeness
+_KINDRED = 0.35  # likeness of words that may take each other's place
+_ALIKE_IN_MEANING = 4.0
 _FIRST = 0.3  # what a question names first is its subject
 
 
@@ -250,10 +254,14 @@ def with_part(
     return _in_place(question, line, part, incoming, new, language, offset)
 
 
-def explains(new: str, language: FollowUpWords) -> bool:
+def explains(new: str, question: str, language: FollowUpWords) -> bool:
     """Whether a new part may only tell which sense of the old one is meant: "the animal"."""
     piece = split_words(new)
-    return piece.word(0) in language.articles and not any(token.capital for token in piece.tokens[1:])
+    if piece.word(0) not in language.articles or any(token.capital for token in piece.tokens[1:]):
+        return False
+    words = [word for word in split_words(question).words if is_content(language, word)]
+    general = any(word in language.general_nouns for word in piece.words)
+    return general or not any(likeness(piece.words[-1], word) >= _REPLACES for word in words)
 
 
 def _in_place(
@@ -272,9 +280,21 @@ def _in_place(
         return ""
     at = line.token_at_offset(part.start)
     joined = line.word(at) in language.contracted
+    word = _like_word(part, incoming)
+    if word:
+        found = next(token for token in line.tokens if token.start >= part.core and token.word == word)
+        return _spliced(question, found.start, found.end, new[incoming.core :])
     if incoming.article and part.article and not joined:
         return _spliced(question, part.start, part.end, new[offset:])
     return _spliced(question, part.core, part.end, new[incoming.core :])
+
+
+def _like_word(part: FramePart, new: FramePart) -> str:
+    """ "A girl puppy" and "a boy": the one word of a longer part that the new word takes the place of."""
+    if len(part.words) < 2 or len(new.words) > 1:
+        return ""
+    near = sorted(((likeness(word, new.words[0]), word) for word in part.words), reverse=True)
+    return near[0][1] if near[0][0] >= _REPLACES and near[0][0] - near[1][0] > _CLEARLY else ""
 
 
 def _incoming(piece: WordSpans, new: str, language: FollowUpWords) -> tuple[FramePart | None, int]:
@@ -319,6 +339,7 @@ def _score(part: FramePart, new: FramePart) -> float:
     elif part.article and new.article:
         score += 0.5
     score += 0.3 * (part.plural == new.plural)
+    score += _ALIKE_IN_MEANING * max(0.0, max(likeness(a, b) for a in part.words for b in new.words) - _KINDRED)
     return score - 1.5 * (part.waits and not new.waits)
 
 

@@ -181,7 +181,7 @@ _SMALL = """a an the and or but nor so if because while although though whereas 
     least several such same own up down off s t d ll re ve m let ok okay please thanks thank hello hi maybe
     perhaps long far soon well instead today currently actually exactly possibly it's"""
 _INTERJECTIONS = """um uh er erm hmm hm hey yo bro dude mate lol haha tho ngl tbh btw imo idk gonna wanna gotta kinda sorta
-    lemme gimme pls plz thx tmrw yeah yep nope huh eh ah oh wow oops sorry fyi betcha alright understood sure wondering cheers anyway basically literally whats u ur r"""
+    lemme gimme pls plz thx tmrw yeah yep nope huh eh ah oh wow oops fyi betcha alright understood sure wondering cheers anyway basically literally whats u ur r"""
 _VERBS = """accept accepts add adds affect affects allow allows apply applies ask asks avoid avoids bake become
     becomes became begin begins began bring brings brought build builds built buy buys bought call called calls
     cause caused causes causing change changes changed check choose chose come comes came compare compares
@@ -200,7 +200,18 @@ _VERBS = """accept accepts add adds affect affects allow allows apply applies as
     started starts stay stop stopped stops study suffer suggest survive survived take taken takes taking taste
     teach tell think told took travel treat treated treats tried try turn turned turning understand undo use
     used uses using visit want wanted wants was wash watch wear went win wins won work worked works working
-    worry write wrote written born calculated received appear appears seem seems sound sounds"""
+    worry write wrote written born calculated received appear appears seem seems sound sounds
+    recommend recommends recommended suggests suggested prefer prefers preferred consider considers considered
+    elaborate spend spends spent incorporate relate relates related involve involves involved identify identifies
+    identified attend attends attended arrive arrives arrived belong belongs believe believes believed borrow
+    celebrate choosing deserve destroy destroyed disagree earn earns earned enjoy enjoys enjoyed exceed expect
+    expects expected explore forget forgets forgot hate hates hire hired imagine inform insist invent invented
+    join joins joined marry married mention mentions mentioned obtain occur occurs occurred own owns owned
+    persuade pretend propose proposed pull push quit realise realize recognise recognize refer refers refuse
+    refused rely relies remember remind replace replaces replaced replacing ride rides rode sang seek send sent
+    sing sings slept sold solved spoke stood succeed suit suits suitable supports swim swam talk talks talked
+    teaches taught tend tends thank throw threw trust upgrade wait waits wake warn wish wonder adding doing
+    eating buying cooking putting trying starting stopping keeping letting moving running walking calling"""
 # Adjectives that rank or count and never belong to a name.
 _EMPTY = """main major key best better worst biggest largest smallest important possible typical usual different
     certain various specific latest famous notable other similar first second third last next previous highest
