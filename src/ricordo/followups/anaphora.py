@@ -41,6 +41,7 @@ def pronouns(line: WordSpans, language: FollowUpWords) -> Iterator[ReferenceCue]
             end,
             line.original[start:end],
             noun=line.word(noun_at) if noun_at > index and line.word(noun_at) not in language.talk_nouns else "",
+            content=line.word(index - 1) if word in language.ones else "",
             plural=word in language.plural_pronouns or _ends_plural(word, language),
             person=word in language.person_pronouns,
             gender=_gender(line, language, index),
@@ -115,7 +116,8 @@ def _stands_for_noun(line: WordSpans, language: FollowUpWords, index: int) -> bo
     described = line.is_word(index - 1) and before not in language.function_words and before not in language.ordinals
     others = [at for at in range(len(line.tokens)) if line.is_word(at) and at not in (index - 1, index)]
     named = any(is_topical(language, line.word(at)) for at in others)
-    return described and not told and not named and (article in language.indefinite or article in language.articles)
+    definite = article in language.articles  # "an episode of the funny one"
+    return described and not told and (definite or (not named and article in language.indefinite))
 
 
 def _goes_somewhere(line: WordSpans, language: FollowUpWords, index: int) -> bool:

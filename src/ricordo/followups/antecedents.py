@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.followups.candidates import Focus
-from ricordo.followups.phrases import Entity, Phrase, definite_nouns, entities, phrases, tells
+from ricordo.followups.items import told_apart
+from ricordo.followups.phrases import Entity, Phrase, definite_nouns, entities, likenesses, phrases, tells
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -46,6 +47,9 @@ _TURNS = 3  # whose phrases are candidates
 _READ = (900, 300, 0)  # characters of the last answer, of the one before, of the one before that
 _FROM_ANSWER = 20  # entities
 _FROM_QUESTION = 8
+_MOST_RIVALS = 4
+_ASKED_WORDS = 12
+_OPENING = 6  # characters before the phrase that opens an answer: "The …"
 
 
 @dataclass(slots=True)
@@ -181,16 +185,39 @@ def pairs(
     question = asked(talk, references)
     texts = [addition.text for addition in offered]
     chosen = [frozenset(stem(word) for word in split_words(text).words) for text in texts]
+    described = _described(talk, references, pool)
     return [
         [
             *observe(question, one, talk, focus),
+            *described[at],
             float(bool(texts) and one.phrase.text == texts[0]),
             float(one.phrase.text in texts[1:]),
             float(any(not one.phrase.stems.isdisjoint(stems) for stems in chosen)),
             float(bool(texts)),
         ]
-        for one in pool
+        for at, one in enumerate(pool)
     ]
+
+
+def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> list[list[float]]:
+    """How like each candidate, and what is said of it, is to the noun of the cue and to the rest of the question."""
+    line = split_words(talk.question)
+    noun = next((cue.content or cue.noun for cue in references if cue.kind == "pronoun" and (cue.noun or cue.content)), "")
+    asked = [word for word in line.words if tells(word, talk.language)][:_ASKED_WORDS]
+    words = tuple(dict.fromkeys((noun, *asked))) if noun else tuple(dict.fromkeys(asked))
+    known = {word: at for at, word in enumerate({w: 0 for one in pool for w in (*one.phrase.words, *one.entity.said)})}
+    if not words or not known:
+        return [[0.0] * 6 for _ in pool]
+    like = likenesses(words, tuple(known))
+    found = []
+    for one in pool:
+        own = like[:, [known[word] for word in one.phrase.words]].max(axis=1)
+        said = like[:, [known[word] for word in one.entity.said]].max(axis=1) if one.entity.said else own * 0
+        names = [float(own[0]), float(said[0])] if noun else [0.0, 0.0]
+        opens = one.origin == "answer" and one.entity.sentence == 0 and one.entity.opens and one.phrase.start < _OPENING
+        capital = one.phrase.text[:1].isupper()
+        found.append([*names, float(own.max()), float(said.max()), float(opens), float(opens and capital)])
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +393,7 @@ def two_sides(talk: Talk) -> tuple[Candidate, ...]:
     """
     last, language = talk.history[-1], talk.language
     line = split_words(talk.question)
-    if any(language.patterns["plural_verb"].fullmatch(word) or word in language.sorting_words for word in line.words):
+    if several(line, language) or not language.sorting_words.isdisjoint(line.words):
         return ()
     sides = alternatives(split_words(last.query), language) or _side_by_side(last.query, language)
     if len(sides) != 2:
@@ -381,6 +408,32 @@ def two_sides(talk: Talk) -> tuple[Candidate, ...]:
     if language.both.isdisjoint(answered) and named == 1:
         return ()  # the answer chose one of them
     return tuple(Candidate(side, last.turn_number) for side in sides)
+
+
+def several(line: WordSpans, language: FollowUpWords) -> bool:
+    """Whether a verb of the question is in the plural: "possono", but not "il treno", "da Milano"."""
+    return any(
+        language.patterns["plural_verb"].fullmatch(token.word) is not None
+        and not (token.capital and at > 0)
+        and line.word(at - 1) not in language.articles | language.prepositions | language.indefinite
+        for at, token in enumerate(line.tokens)
+    )
+
+
+def told_side_by_side(talk: Talk) -> tuple[Candidate, ...]:
+    """The names that the last answer told of one after the other, where the question speaks of none of them."""
+    last, language = talk.history[-1], talk.language
+    told = told_apart(last.response, language)
+    known = stems(split_words(f"{last.query} {talk.question}").words)
+    new = [item for item in told if known.isdisjoint(stems(split_words(item.text).words))]
+    if not 2 <= len(new) <= _MOST_RIVALS or len(new) < len(told) or not all(item.text[0].isupper() for item in new):
+        return ()
+    asked = {root(word) for word in split_words(talk.question).words if tells(word, language)}
+    ends = [*(item.start for item in new[1:]), len(last.response)]
+    said = [_roots(last.response[item.end : end], language) for item, end in zip(new, ends, strict=True)]
+    if any(not asked.isdisjoint(words) for words in said):
+        return ()  # The question takes up what was said of one.
+    return tuple(Candidate(item.text, last.turn_number) for item in new)
 
 
 def namesakes(talk: Talk) -> tuple[Candidate, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ricordo.followups.items import derive_items, enumeration, headline, lists_of, told_apart
-from ricordo.followups.phrases import Phrase, content_words, names_in, phrases
+from ricordo.followups.phrases import Phrase, content_words, name_in, names_in, phrases
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -233,6 +233,11 @@ class Focus:
     turn_number: int = 0
 
     @property
+    def answers_who(self) -> bool:
+        """Whether the last answer named the person that was asked for."""
+        return self.person is not None and self.person.origin == "answer" and self.person.turn_number == self.turn_number
+
+    @property
     def recalls_person(self) -> bool:
         """Whether the person is still spoken of: one whom an answer named is, until the next question."""
         named = self.opening is not None and self.opening.phrase.proper
@@ -326,12 +331,17 @@ def _opens_topic(topical: Sequence[Mention], introduced: bool, language: FollowU
 def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
     """A question that asks who makes the name in its answer the person in question."""
     found = _names(turn.response[:LONGEST_FOLLOW_UP], language)
+    asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers).asks_who
+    if asks_who and name_in(turn.response[:1]):
+        # "Who painted it?" "Michelangelo, …": the answer opens with the name.
+        opening = next((p for p in phrases(split_words(turn.response[:LONGEST_FOLLOW_UP]), language) if not p.start), None)
+        found = (opening, *found) if opening is not None and opening not in found else found
     if not found:
         return focus
     known = {word for mention in focus.seen for word in mention.phrase.words}
     new = [Mention(phrase, turn.turn_number, "answer") for phrase in found if known.isdisjoint(phrase.words)]
-    asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers).asks_who
-    person = new[0] if asks_who and new and len(new[0].phrase.words) > 1 else focus.person
+    named = new and (len(new[0].phrase.words) > 1 or not new[0].phrase.start)
+    person = new[0] if asks_who and named else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
 
 
@@ -386,14 +396,29 @@ def competing(reference: ReferenceCue, talk: Talk) -> tuple[Candidate, ...]:
     last = talk.history[-1]
     if reference.noun:
         return _competing_items(reference.noun, last, talk) or _competing_names(reference.noun, last, talk)
+    own = _own_people(last.query, reference, talk) if reference.person else ()
+    if len(own) > 1:
+        return tuple(Candidate(each, last.turn_number) for each in own)
     sides = alternatives(split_words(last.query), talk.language) if not reference.person else ()
     if sides and reference.gender and len(_of_gender(sides, reference.gender, last.query, talk)) == 1:
         return ()
     paired = [item.text for item in enumeration(asked_sentence(last.query), talk.language)]
+    names = [text for text in paired if text[:1].isupper()]
+    paired = names if len(names) > 1 else paired
     if not sides and not paired and reference.person:
         paired = [item.text for item in enumeration(last.response, talk.language)]
     named = sides or (paired if len(paired) == 2 and all(_is_thing(each, talk) for each in paired) else ())
     return tuple(Candidate(side, last.turn_number) for side in named)
+
+
+def _own_people(query: str, reference: ReferenceCue, talk: Talk) -> tuple[str, ...]:
+    """The people of the speaker that a question names ("my aunt and my niece") and that the pronoun may mean."""
+    line, language = split_words(query), talk.language
+    at = [k for k in range(len(line.tokens) - 1) if line.word(k) in language.own_people and line.is_word(k + 1)]
+    gender = reference.gender or {"lui": "m", "lei": "f"}.get(reference.text.lower(), "")
+    fits = [k for k in at if not gender or not language.article_forms or {"o": "m", "a": "f"}.get(line.word(k)[-1]) == gender]
+    named = {line.word(k + 1): " ".join((line.word(k), line.word(k + 1))) for k in fits}
+    return tuple(named.values()) if named.keys().isdisjoint(split_words(talk.question).words) else ()
 
 
 def _of_gender(sides: Sequence[str], gender: str, query: str, talk: Talk) -> list[str]:

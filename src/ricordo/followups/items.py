@@ -320,19 +320,32 @@ def told_apart(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
 
 
 def _subjects(line: WordSpans, language: FollowUpWords, starts: Sequence[int]) -> list[tuple[int, int]]:
-    """The first run of words that can name something in each clause, where a verb follows it; each noun once."""
+    """What each clause opens with, where a verb follows it; each noun once."""
     found: dict[str, tuple[int, int]] = {}
     for begin, end in pairwise((*starts, len(line.tokens))):
         at = begin
         while at < end and line.word(at) in language.function_words and line.word(at) not in language.relatives:
             at += 1
         last = at
-        while last < end and line.is_word(last) and is_content(language, line.word(last)):
+        while last < end and _names_on(line, language, last, named=any(line.tokens[k].capital for k in range(at, last))):
             last += 1
-        says = line.word(last) in language.verbs or line.word(last) in language.auxiliaries
-        if at < last <= at + 4 and says and is_topical(language, line.word(last - 1)):
+        following = line.word(last)
+        says = following in language.verbs or following in language.auxiliaries
+        capital = at < last and line.tokens[at].capital and line.is_word(last)
+        says = says or (capital and following not in language.function_words and not line.tokens[last].capital)
+        if at < last <= at + 6 and says and is_topical(language, line.word(last - 1)) and not language.is_number(line.word(at)):
             found.setdefault(stem(line.word(last - 1)), (at, last - 1))
     return list(found.values())
+
+
+def _names_on(line: WordSpans, language: FollowUpWords, at: int, *, named: bool) -> bool:
+    """Whether a name goes on with a word: "Fall of Civilizations", "Matera" before "merita"."""
+    if not line.is_word(at):
+        return False
+    if named:
+        joins = line.word(at) in language.function_words and at + 1 < len(line.tokens) and line.tokens[at + 1].capital
+        return line.tokens[at].capital or joins or line.word(at).isdecimal()
+    return is_content(language, line.word(at))
 
 
 def _item(line: WordSpans, place: int, first: int, last: int) -> Item:

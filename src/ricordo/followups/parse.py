@@ -70,8 +70,14 @@ def asks(text: str, language: FollowUpWords) -> bool:
     # "mi" alone is no request
     if any(w in language.auxiliaries or (w in language.requests and len(w) > 2) for w in first) or "?" in text or not language.question_words.isdisjoint(line.words):
         return True
-    tells = any(word in language.verbs or word in language.auxiliaries for word in line.words)
-    return not tells and language.thanks.isdisjoint(line.words) and any(is_topical(language, w) for w in line.words)
+    orders = line.word(0) in language.verbs and (line.word(1) in language.requests or _object(line, language, 2))
+    tells = any(
+        line.word(at) in language.auxiliaries
+        or (line.word(at) in language.verbs and line.word(at - 1) not in language.verb_markers)
+        for at in range(len(line.tokens))
+    )
+    topical = any(is_topical(language, word) for word in line.words)
+    return orders or (not tells and topical and language.thanks.isdisjoint(line.words))
 
 
 def _quoted(question: str, line: WordSpans, language: FollowUpWords) -> list[tuple[int, int]]:
@@ -383,10 +389,11 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
     others = [at for at in topical if at not in shared]
     if any(at > 0 and _is_name(line, language, at) for at in topical):
         return None
-    if any(line.word(at - 1) in language.articles or line.word(at - 1) in language.indefinite for at in others):
+    # Where general nouns take the article too, the subject comes first: a word before it would be the topic.
+    first = topical[:1] if language.article_forms else topical
+    definite = [at for at in shared if at in first and _definite(line, language, at)]
+    if not definite and any(_object(line, language, at) for at in others):
         return None  # It names a subject of its own.
-    # The subject comes first: a topical word before it would be what the question is about.
-    definite = [at for at in topical[:1] if at in shared and _definite(line, language, at)]
     named = any(token.capital and len(token.word) > 1 for token in line.tokens[1:])
     opens = topical[0] == shared[0] and len(others) <= len(shared) and not named
     if not definite and (not opens or not _asks_briefly(line, language)):
@@ -394,6 +401,10 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
     noun = line.word(definite[0] if definite else shared[-1])
     start, end = line.span(shared[0], shared[-1])
     return ReferenceCue("ellipsis", 0.55, start, end, line.original[start:end], noun=noun, about=True)
+
+
+def _object(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    return line.word(at - 1) in language.articles or line.word(at - 1) in language.indefinite
 
 
 def _is_name(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -410,4 +421,5 @@ def _definite(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     told = following in language.prepositions or following in language.relatives or following in language.comparatives
     # "What is the boiling point?" asks for a definition and is complete.
     defined = line.word(at - 2) in language.copulas and line.word(at - 3) in language.question_words
-    return line.word(at - 1) in language.articles and not told and not defined
+    article = line.word(at - 1) in language.articles and line.word(at - 1) not in language.contracted
+    return article and not told and not defined

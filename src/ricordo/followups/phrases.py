@@ -246,7 +246,7 @@ class Entity:
     """One noun phrase of a text; `beside` and `around` are roots of the words near it and in its sentence.
 
     `end` is its end in the whole text; `apposed` is what it is called there; `opens`: it is the first phrase of its
-    sentence.
+    sentence; `said` are the words from it to the next name.
     """
 
     phrase: Phrase
@@ -259,6 +259,7 @@ class Entity:
     apposed: str = ""
     opens: bool = False
     last: bool = False
+    said: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=256)
@@ -277,7 +278,9 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
             gender, plural = _agreement(phrase, language)
             beside = _beside(line, phrase, language)
             end = begin + phrase.end
-            found.append(Entity(phrase, number, end, gender, plural, beside, around, apposed, opens=at == 0))
+            until = next((p.start for p in inside[at + 1 :] if p.proper), len(sentence))
+            said = tuple(word for word in split_words(sentence[phrase.end : until]).words if tells(word, language))
+            found.append(Entity(phrase, number, end, gender, plural, beside, around, apposed, at == 0, said=said))
         begin = gap.end() if gap else len(read)
     if found:
         found[-1] = replace(found[-1], last=True)
@@ -374,7 +377,7 @@ def meant_by(
     gender, plural = _noun_agreement(noun, language)
     scored: list[tuple[float, int, Entity]] = []
     for at, entity in enumerate(entities(answer, language)):
-        if not entity.phrase.topical or not known.isdisjoint(entity.phrase.stems):
+        if not entity.phrase.topical or entity.phrase.counts or not known.isdisjoint(entity.phrase.stems):
             continue
         score = 2.0 * bool(asked & entity.beside) + 1.2 * entity.phrase.proper
         score += 0.4 * (entity.plural == plural) + 0.4 * bool(gender and entity.gender == gender)
@@ -493,6 +496,18 @@ def likeness(first: str, second: str) -> float:
     """How alike two words are in meaning, from -1 to 1 (`meanings.npz`); 0 where one is not known."""
     a, b = _meaning(stem(first)), _meaning(stem(second))
     return float(a @ b) if a is not None and b is not None else 0.0
+
+
+def likenesses(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:
+    """The likeness of each word of one list to each of another; 1 for forms of one word."""
+    none = np.zeros(32, np.float32)
+    rows, columns = ([m if (m := _meaning(stem(word))) is not None else none for word in one] for one in (first, second))
+    found: NDArray[np.float32] = np.array(rows, np.float32).reshape(-1, 32) @ np.array(columns, np.float32).reshape(-1, 32).T
+    roots = {root(word): at for at, word in enumerate(first)}
+    for at, word in enumerate(second):
+        if root(word) in roots:
+            found[roots[root(word)], at] = 1.0
+    return found
 
 
 @lru_cache(maxsize=4096)

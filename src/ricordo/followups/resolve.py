@@ -17,6 +17,7 @@ from ricordo.followups.antecedents import (
     needed,
     scored,
     shipped_scorer,
+    told_side_by_side,
     two_sides,
 )
 from ricordo.followups.candidates import (
@@ -186,6 +187,8 @@ def _completed(
         return (references, _Bound(candidates=rivals)) if rivals else (references, bound)
     focus = follow(talk.history, talk.language, refers_back)
     offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
+    if references and references[0].person and focus.answers_who:
+        return references, bound
     scores = scored(talk, references, offered, focus, scorer)
     if references and references[0].person:
         scores = tuple(each for each in scores if name_in(each[0].text))
@@ -195,7 +198,7 @@ def _completed(
     left_out = references or (whole_question,)
     first = left_out[0]
     rivals = two_sides(talk) if not _told(first) and (references or scores[0][1] >= ASKS) else ()
-    rivals = rivals or namesakes(talk)
+    rivals = rivals or namesakes(talk) or (told_side_by_side(talk) if _one_thing(references) else ())
     if rivals:
         return left_out, _Bound(candidates=rivals)
     least = ACTS_ON_CUE if references else ACTS_ON_NAME if _names(talk, scores[0][0]) else ACTS
@@ -222,6 +225,14 @@ def _points(cue: ReferenceCue, language: FollowUpWords) -> bool:
     """Whether a pronoun tells more than "it" of what it stands for, so that it may be in the answer."""
     told = cue.noun or cue.plural or cue.person or cue.gender or cue.text.lower() in language.demonstrative
     return cue.kind == "pronoun" and bool(told)
+
+
+def _one_thing(references: Sequence[ReferenceCue]) -> bool:
+    """Whether the question means one thing without saying which: "it", or a verb without its subject."""
+    first = references[0] if references else None
+    if first is None or first.person or _told(first) or first.content:
+        return False
+    return first.zero or first.kind == "pronoun"
 
 
 def _told(cue: ReferenceCue) -> bool:

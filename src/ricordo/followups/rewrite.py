@@ -458,4 +458,5 @@ def _stops(line: WordSpans, language: FollowUpWords, at: int) -> bool:
         or word in language.manner_words
         or word in language.between_words
         or word in language.personal
+        or (word in language.prepositions and word not in language.links and word not in language.articles)
     )
