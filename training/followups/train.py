@@ -16,7 +16,7 @@ from ricordo.followups.antecedents import named, pairs
 from ricordo.followups.candidates import follow
 from ricordo.followups.parse import refers_back
 from ricordo.followups.reference import PastTurn, Talk
-from ricordo.followups.resolve import open_to_scorer, resolve
+from ricordo.followups.resolve import mended_words, open_to_scorer, resolve
 from ricordo.languages.registry import language
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def example(row: Row) -> Example | None:
     if not wanted and not row.get("same"):
         return None
     words = language(by_rules.language).followups
-    talk = Talk(history, words, None, row["question"])
+    talk = Talk(history, words, None, row["question"], mended_words(row["question"], history, words))
     pool = named(talk)
     if not pool:
         return None

@@ -116,7 +116,11 @@ def _stands_for_noun(line: WordSpans, language: FollowUpWords, index: int) -> bo
     described = line.is_word(index - 1) and before not in language.function_words and before not in language.ordinals
     others = [at for at in range(len(line.tokens)) if line.is_word(at) and at not in (index - 1, index)]
     named = any(is_topical(language, line.word(at)) for at in others)
-    definite = article in language.articles  # "an episode of the funny one"
+    beside = line.word(index - 3)  # "an episode of the funny one", but not "decaf rather than the regular one"
+    definite = article in language.articles and beside not in language.comparatives | language.coordinators
+    definite = definite and not any(  # "Is the London one the oldest underground?"
+        is_topical(language, line.word(at)) and line.word(at) not in language.time_nouns for at in others if at > index
+    )
     return described and not told and (definite or (not named and article in language.indefinite))
 
 

@@ -166,7 +166,7 @@ def _addition(one: Named) -> Addition:
 
 def _leaves_alone(talk: Talk) -> bool:
     """Small talk, and a request whose object is a text of its own ("translate: …")."""
-    line = split_words(talk.question)
+    line = talk.line
     if ":" in talk.question and line.word(0) in talk.language.text_requests:
         return True
     polite = all_words("topics.polite_words") | talk.language.acknowledgements | talk.language.thanks
@@ -201,7 +201,7 @@ def pairs(
 
 def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> list[list[float]]:
     """How like each candidate, and what is said of it, is to the noun of the cue and to the rest of the question."""
-    line = split_words(talk.question)
+    line = talk.line
     noun = next((cue.content or cue.noun for cue in references if cue.kind == "pronoun" and (cue.noun or cue.content)), "")
     asked = [word for word in line.words if tells(word, talk.language)][:_ASKED_WORDS]
     words = tuple(dict.fromkeys((noun, *asked))) if noun else tuple(dict.fromkeys(asked))
@@ -239,7 +239,7 @@ _KINDS = ("none", "it", "person", "plural", "bare", "noun", "general", "zero", "
 def asked(talk: Talk, references: Sequence[ReferenceCue]) -> QuestionFeatures:
     """The observations of the question alone: its cue, and how much of it the talk knows."""
     language = talk.language
-    line = split_words(talk.question)
+    line = talk.line
     first = references[0] if references else None
     telling = [at for at, token in enumerate(line.tokens) if token.is_word and tells(token.word, language)]
     roots = frozenset(root(line.word(at)) for at in telling)
@@ -392,7 +392,7 @@ def two_sides(talk: Talk) -> tuple[Candidate, ...]:
     A verb or a pronoun in the plural means both of them.
     """
     last, language = talk.history[-1], talk.language
-    line = split_words(talk.question)
+    line = talk.line
     if several(line, language) or not language.sorting_words.isdisjoint(line.words):
         return ()
     sides = alternatives(split_words(last.query), language) or _side_by_side(last.query, language)
@@ -428,7 +428,7 @@ def told_side_by_side(talk: Talk) -> tuple[Candidate, ...]:
     new = [item for item in told if known.isdisjoint(stems(split_words(item.text).words))]
     if not 2 <= len(new) <= _MOST_RIVALS or len(new) < len(told) or not all(item.text[0].isupper() for item in new):
         return ()
-    asked = {root(word) for word in split_words(talk.question).words if tells(word, language)}
+    asked = {root(word) for word in talk.line.words if tells(word, language)}
     ends = [*(item.start for item in new[1:]), len(last.response)]
     said = [_roots(last.response[item.end : end], language) for item, end in zip(new, ends, strict=True)]
     if any(not asked.isdisjoint(words) for words in said):
@@ -439,7 +439,7 @@ def told_side_by_side(talk: Talk) -> tuple[Candidate, ...]:
 def namesakes(talk: Talk) -> tuple[Candidate, ...]:
     """The phrases of the last answer that "the policy" may mean: they end with the same noun and differ before it."""
     last, language = talk.history[-1], talk.language
-    line = split_words(talk.question)
+    line = talk.line
     asked = stems(line.words)
     for noun in definite_nouns(line, language):
         if len(noun) < 3:

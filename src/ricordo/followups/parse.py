@@ -35,15 +35,16 @@ def parse(
     labels: Words = frozenset(),
     said: Words = frozenset(),
     language: FollowUpWords | None = None,
+    line: WordSpans | None = None,
 ) -> tuple[ReferenceCue, ...]:
     """The cues of a question; `nouns` are stems of what recent lists are about, `labels` theirs.
 
-    `said` are the roots of the words of the last answer.
+    `said` are the roots of the words of the last answer, `line` the question with its spelling mended.
     """
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
     spoken = language or language_of(question)
-    line = respelled(split_words(question), spoken.spellings)
+    line = line or respelled(split_words(question), spoken.spellings)
     if not line.words:
         return ()
     found = cues_in_line(line, spoken, nouns, labels, said)

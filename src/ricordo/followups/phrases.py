@@ -120,6 +120,8 @@ def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     before, word = line.word(at - 1), line.word(at)
     if before in language.verb_markers and (_object_at(line, language, at + 1) or language.verb_markers_alone):
         return True
+    if before in language.subject_pronouns and _object_at(line, language, at + 1):
+        return True  # "How do I mend a tyre?"
     if before in language.auxiliaries and language.patterns["participle"].fullmatch(word):
         return True
     if before in language.auxiliaries:
@@ -496,6 +498,35 @@ def likeness(first: str, second: str) -> float:
     """How alike two words are in meaning, from -1 to 1 (`meanings.npz`); 0 where one is not known."""
     a, b = _meaning(stem(first)), _meaning(stem(second))
     return float(a @ b) if a is not None and b is not None else 0.0
+
+
+def misspelt(line: WordSpans, talk: WordSpans, language: FollowUpWords) -> dict[str, str]:
+    """Words that no table knows and that differ by a letter or two from a word of the talk, which is written so."""
+    said = set(talk.words)
+    found: dict[str, str] = {}
+    for token in line.tokens:
+        word = token.word
+        if len(word) < 5 or word in said or not word.isalpha() or not is_topical(language, word):
+            continue
+        if (token.capital and token.start) or word in language.spellings or _meaning(stem(word)) is not None:
+            continue
+        for other in talk.tokens:
+            near = other.word[:1] == word[:1] or other.word[1:3] == word[:2]
+            if near and abs(len(other.word) - len(word)) < 3 and len(other.word) > 4 and stem(other.word) != stem(word):
+                if _edits(word, other.word) <= (2 if len(word) > 6 else 1 + (sorted(word) == sorted(other.word))):
+                    found[word] = talk.original[other.start : other.end]
+                    break
+    return found
+
+
+def _edits(first: str, second: str) -> int:
+    """How many letters must be added, dropped or changed to turn one word into another."""
+    row = list(range(len(second) + 1))
+    for at, letter in enumerate(first, start=1):
+        before, row[0] = row[0], at
+        for k, other in enumerate(second, start=1):
+            before, row[k] = row[k], min(row[k] + 1, row[k - 1] + 1, before + (letter != other))
+    return row[-1]
 
 
 def likenesses(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:

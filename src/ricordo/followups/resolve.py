@@ -4,7 +4,7 @@ Pure: the turns come in as records, a search over all answers as a function, a m
 give the same resolution; no text raises an error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ricordo.followups.antecedents import (
@@ -41,7 +41,7 @@ from ricordo.followups.candidates import (
 )
 from ricordo.followups.items import headline
 from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, parse, refers_back
-from ricordo.followups.phrases import best_phrase, content_words, definite_nouns, in_answer, name_in, subject
+from ricordo.followups.phrases import best_phrase, content_words, definite_nouns, in_answer, misspelt, name_in, subject
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -106,7 +106,7 @@ def resolve(
     history = (*history[:-RECENT_TURNS], *map(with_items, history[-RECENT_TURNS:]))
     last_query = history[-1].query if history else ""
     language = language_of(question, default=language_of(last_query) if last_query else None)
-    talk = Talk(history, language, find_answer, question)
+    talk = Talk(history, language, find_answer, question, mended_words(question, history, language))
     references = (
         parse(
             question,
@@ -114,6 +114,7 @@ def resolve(
             labels=list_labels(history),
             said=_said(history[-1], language) if len(split_words(question).words) <= LONGEST_ABOUT else frozenset(),
             language=language,
+            line=talk.line,
         )
         if history
         else ()
@@ -126,6 +127,9 @@ def resolve(
     elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _incomplete(talk)):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
+    if talk.mended and not bound.candidates and not bound.standalone:
+        references = references or tuple(_misspelt_cues(talk))
+        offered = (*(Addition(word, history[-1].turn_number, "answer") for word in talk.mended.values()), *offered)
     if references and references[0].person and offered and name_in(offered[0].text):
         offered = (replace(offered[0], text=name_in(offered[0].text), article=""), *offered[1:])
     additions = fit_additions(question, offered) if offered else ()
@@ -143,6 +147,21 @@ def resolve(
     )
 
 
+def mended_words(question: str, history: Sequence[PastTurn], language: FollowUpWords) -> dict[str, str]:
+    """Words of a question that the last turns write otherwise: "capputo" after an answer that named Caputo."""
+    if not history or len(question) > LONGEST_FOLLOW_UP:
+        return {}
+    last = history[-1]
+    return misspelt(split_words(question), split_words(f"{last.response[:_READ]} {last.query[:_READ]}"), language)
+
+
+def _misspelt_cues(talk: Talk) -> Iterator[ReferenceCue]:
+    for token in split_words(talk.question).tokens:
+        if token.word in talk.mended:
+            text = talk.question[token.start : token.end]
+            yield ReferenceCue("ellipsis", _GENERAL, token.start, token.end, text)
+
+
 def _overt(cue: ReferenceCue) -> bool:
     """Whether words of the question point back ("it", "there", "the second"); an article before a noun may not."""
     if cue.corrects or cue.part or cue.whole:
@@ -154,7 +173,7 @@ def _overt(cue: ReferenceCue) -> bool:
 def _incomplete(talk: Talk) -> bool:
     """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
-    line = split_words(talk.question)
+    line = talk.line
     if len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
@@ -214,7 +233,7 @@ def _completed(
 
 def _names(talk: Talk, addition: Addition) -> bool:
     """Whether the question calls a phrase of the last answer by one of its nouns: "the therapy"."""
-    line, language = split_words(talk.question), talk.language
+    line, language = talk.line, talk.language
     if addition.origin != "answer":
         return False
     nouns = {stem(word) for word in split_words(addition.text).words}

@@ -364,7 +364,7 @@ FOLLOWUPS = FollowUpWords(
     replaceable=words("it they them he she him"),
     owned=words("its their his her"),
     person_words=words("who whose whom"),
-    comparatives=frozenset(),
+    comparatives=words("than"),
     announced={},
     own_subject=NOTHING,
     pleonastic=(
@@ -617,6 +617,15 @@ FOLLOWUPS = FollowUpWords(
         r"|it ll be|this is|for example) "
     ),
     spellings={
+        **dict(
+            pair.split(":")
+            for pair in """n:and em:them wots:what wot:what waht:what hwo:how adn:and coz:because bc:because plz:please
+            thru:through wud:would cud:could shud:should dont:don doesnt:doesn didnt:didn cant:can wont:will
+            wouldnt:would shouldnt:should couldnt:could arent:are wasnt:was werent:were hasnt:has havent:have
+            shes:she hes:he theyre:they theres:there hav:have giv:give tel:tell mor:more diffrent:different
+            diference:difference becuase:because alot:lot wich:which whcih:which thier:their dey:they ther:there
+            nothin:nothing somethin:something anythin:anything doin:doing goin:going""".split()
+        ),
         "u": "you",
         "r": "are",
         "y": "why",

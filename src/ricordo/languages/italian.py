@@ -673,6 +673,13 @@ FOLLOWUPS = FollowUpWords(
         r"|mi sono (?:confus|sbagliat)[oa]|mi sbagliavo)(?: scusa)?(?: [,.:;!])+ (?P<bare>\w+(?: [^?]+)?)",
     ),
     spellings={
+        **dict(
+            pair.split(":")
+            for pair in """qlcs:qualcosa qlcn:qualcuno cmq:comunque nnt:niente dp:dopo pk:perché perchè:perché
+            xò:però pò:po qual'è:qual kn:con cn:con qnti:quanti qnta:quanta qnte:quante qst:questo qste:queste
+            qsti:questi qlli:quelli qlle:quelle dove':dove kual:qual kuale:quale kuanto:quanto kuando:quando ndo:dove
+            quanno:quando  anch:anche dmn:domani puo:può piu:più gia:già""".split()
+        ),
         "nn": "non",
         "ke": "che",
         "x": "per",
