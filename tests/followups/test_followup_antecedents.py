@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ricordo.followups.antecedents import named, pairs, scored, shipped_scorer, two_sides
 from ricordo.followups.candidates import follow
 from ricordo.followups.parse import refers_back
+from ricordo.followups.phrases import likeness, misspelt
 from ricordo.followups.reference import PastTurn, Talk
 from ricordo.followups.resolve import resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
@@ -108,3 +109,48 @@ def test_two_things_joined_by_and_are_a_choice_in_italian() -> None:
 def test_a_question_after_a_statement_or_a_greeting_is_complete(said: str, answer: str, question: str) -> None:
     """Nothing was asked that it could continue: no word is added."""
     assert resolve(question, [PastTurn(1, said, answer)]).standalone == question
+
+
+@pytest.mark.parametrize(
+    ("turn", "question"),
+    [
+        (PastTurn(1, "Any film tonight?", "Alien is tense. Heat has a long shootout."), "Who directed it?"),
+        (PastTurn(1, "My aunt and my niece arrive today, what do I cook?", "A pie."), "What does she drink?"),
+    ],
+)
+def test_one_of_several_is_asked_back(turn: PastTurn, question: str) -> None:
+    """ "It" after two names that were told of, and "she" after two relatives, may mean either."""
+    assert len(resolve(question, [turn]).candidates) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "question", "standalone"),
+    [
+        ("What was Ada Byron's plan?", "A long one.", "When did she die?", "When did Ada Byron die?"),
+        ("Who painted it?", "Giotto, in 1305.", "Where was he born?", "Where was Giotto born?"),
+    ],
+)
+def test_a_person_is_called_by_the_name_alone(query: str, answer: str, question: str, standalone: str) -> None:
+    """What belongs to a person is left out, and an answer to "who" names the person in question."""
+    assert resolve(question, [PastTurn(1, query, answer)]).standalone == standalone
+
+
+def test_only_the_part_that_asks_is_read() -> None:
+    """Thanks and remarks point at the talk and ask for nothing."""
+    turn = PastTurn(1, "How do I prune roses?", "Cut above a bud.")
+    for question in ("I like this a lot.", "Thanks for that! Who wrote Emma?"):
+        assert resolve(question, [turn]).standalone == question
+
+
+def test_misspelt_words_are_read_as_the_talk_writes_them() -> None:
+    """A word that no table knows, near a word of the last answer, means that word; a known word never does."""
+    turn = PastTurn(1, "best pizza flour", "Caputo is the standard.")
+    assert "Caputo" in resolve("wher can i get the capputo stuff", [turn]).standalone
+    assert misspelt(split_words("a horse"), split_words("The house is old."), ENGLISH) == {}
+
+
+def test_likeness_is_known_for_common_words() -> None:
+    """Words of one kind are more alike than others; an unknown word is like none."""
+    assert likeness("guitar", "ukulele") > 0.5 > likeness("plants", "bedroom")
+    assert likeness("madre", "mother") > 0.5
+    assert likeness("xqzv", "mother") == 0.0

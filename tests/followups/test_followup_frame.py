@@ -4,7 +4,7 @@ import pytest
 from followup_samples import any_text, talk
 from hypothesis import given
 
-from ricordo.followups.items import enumeration
+from ricordo.followups.items import enumeration, told_apart
 from ricordo.followups.parse import correction
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import frame_words, with_part
@@ -170,3 +170,45 @@ def test_two_that_fit_alike_are_asked_back(asked: str, answer: str, question: st
 def test_a_question_with_a_subject_of_its_own_is_left_alone(question: str) -> None:
     """Pronouns with an antecedent inside, quoted texts and the weather point at nothing."""
     assert resolve(question, talk(("Who invented the zip?", "Whitcomb Judson did."))).standalone == question
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "members"),
+    [
+        (ENGLISH, "There are three: Sedan, Coupe, Van. Pick one.", ["Sedan", "Coupe", "Van"]),
+        (ENGLISH, "You may buy clocks, toys and more.", ["clocks", "toys"]),
+        (ENGLISH, "Bring bread and butter, cheese, and apples.", ["bread and butter", "cheese", "apples"]),
+    ],
+)
+def test_series_are_read_to_their_ends(language: FollowUpWords, answer: str, members: list[str]) -> None:
+    """A colon announces a series, "and more" is no member, and "bread and butter" between commas is one."""
+    assert [item.text for item in enumeration(answer, language)] == members
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "members"),
+    [
+        (ENGLISH, "Chess is old, poker has bluffs, and rummy is quick.", ["Chess", "poker", "rummy"]),
+        (ITALIAN, "Siena merita due giorni. Lucca si gira in bici.", ["Siena", "Lucca"]),
+        (ENGLISH, "It rained all day.", []),
+    ],
+)
+def test_what_is_told_one_after_the_other_is_a_list(language: FollowUpWords, answer: str, members: list[str]) -> None:
+    """What each clause opens with can be called by its place."""
+    items = told_apart(answer, language)
+    assert [item.text for item in items] == members
+    assert all(answer[item.start : item.end] == item.text for item in items)
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "standalone"),
+    [
+        ("Which plants like a dark bathroom?", "No, I said bedroom.", "Which plants like a dark bedroom?"),
+        ("Where can I learn the guitar?", "i meant the ukulele", "Where can I learn the ukulele?"),
+        ("What is a good name for a girl puppy?", "It's a boy, actually.", "What is a good name for a boy puppy?"),
+        ("Can I see owls in Norway?", "In Sweden, I should have said.", "Can I see owls In Sweden?"),
+    ],
+)
+def test_a_correction_takes_the_place_of_what_is_like_it(asked: str, question: str, standalone: str) -> None:
+    """Of several parts the one with the nearest meaning is replaced, a single word of it where that is nearer."""
+    assert resolve(question, talk((asked, "Yes."))).standalone == standalone

@@ -20,8 +20,8 @@ from ricordo.followups.resolve import mended_words, open_to_scorer, resolve
 from ricordo.languages.registry import language
 
 ROOT = Path(__file__).resolve().parents[2]
-HIDDEN, PENALTY, ROUNDS, SEED = 20, 1.5, 60, 7
-NETWORKS = 1  # their mean is one wider network that depends less on chance
+HIDDEN, PENALTY, ROUNDS, SEED = 32, 1.0, 60, 7
+NETWORKS = 5  # their mean is one wider network that depends less on chance
 MORE_POSITIVES = 2  # times that a needed phrase is seen again: few of the candidates are needed
 Row = Mapping[str, Any]
 

@@ -202,7 +202,9 @@ def pairs(
 def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> list[list[float]]:
     """How like each candidate, and what is said of it, is to the noun of the cue and to the rest of the question."""
     line = talk.line
-    noun = next((cue.content or cue.noun for cue in references if cue.kind == "pronoun" and (cue.noun or cue.content)), "")
+    noun = next(
+        (cue.content or cue.noun for cue in references if cue.kind == "pronoun" and (cue.noun or cue.content)), ""
+    )
     asked = [word for word in line.words if tells(word, talk.language)][:_ASKED_WORDS]
     words = tuple(dict.fromkeys((noun, *asked))) if noun else tuple(dict.fromkeys(asked))
     known = {word: at for at, word in enumerate({w: 0 for one in pool for w in (*one.phrase.words, *one.entity.said)})}

@@ -235,13 +235,20 @@ class Focus:
     @property
     def answers_who(self) -> bool:
         """Whether the last answer named the person that was asked for."""
-        return self.person is not None and self.person.origin == "answer" and self.person.turn_number == self.turn_number
+        return (
+            self.person is not None and self.person.origin == "answer" and self.person.turn_number == self.turn_number
+        )
 
     @property
     def recalls_person(self) -> bool:
         """Whether the person is still spoken of: one whom an answer named is, until the next question."""
         named = self.opening is not None and self.opening.phrase.proper
-        return self.person is None or self.person.origin == "question" or self.person.turn_number == self.turn_number or not named
+        return (
+            self.person is None
+            or self.person.origin == "question"
+            or self.person.turn_number == self.turn_number
+            or not named
+        )
 
     @property
     def lasting(self) -> Mention | None:
@@ -285,8 +292,7 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     asked = tuple(phrase for phrase in found if not phrase.topical)
     asks_who = not language.person_words.isdisjoint(line.words)
     fragment = len(line.words) <= _FRAGMENT and not any(
-        word in language.pointing_words or word in language.auxiliaries or word in language.verbs
-        for word in line.words
+        word in language.pointing_words or word in language.auxiliaries or word in language.verbs for word in line.words
     )
     refers_back = bool(line.words) and refers(line, language)
     return _Asked(tuple(topical), asked, refers_back, introduction is not None, asks_who, fragment)
@@ -334,7 +340,9 @@ def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers:
     asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers).asks_who
     if asks_who and name_in(turn.response[:1]):
         # "Who painted it?" "Michelangelo, …": the answer opens with the name.
-        opening = next((p for p in phrases(split_words(turn.response[:LONGEST_FOLLOW_UP]), language) if not p.start), None)
+        opening = next(
+            (p for p in phrases(split_words(turn.response[:LONGEST_FOLLOW_UP]), language) if not p.start), None
+        )
         found = (opening, *found) if opening is not None and opening not in found else found
     if not found:
         return focus
@@ -416,7 +424,11 @@ def _own_people(query: str, reference: ReferenceCue, talk: Talk) -> tuple[str, .
     line, language = split_words(query), talk.language
     at = [k for k in range(len(line.tokens) - 1) if line.word(k) in language.own_people and line.is_word(k + 1)]
     gender = reference.gender or {"lui": "m", "lei": "f"}.get(reference.text.lower(), "")
-    fits = [k for k in at if not gender or not language.article_forms or {"o": "m", "a": "f"}.get(line.word(k)[-1]) == gender]
+    fits = [
+        k
+        for k in at
+        if not gender or not language.article_forms or {"o": "m", "a": "f"}.get(line.word(k)[-1]) == gender
+    ]
     named = {line.word(k + 1): " ".join((line.word(k), line.word(k + 1))) for k in fits}
     return tuple(named.values()) if named.keys().isdisjoint(split_words(talk.question).words) else ()
 

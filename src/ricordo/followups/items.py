@@ -289,7 +289,9 @@ def enumeration(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
     for at in range(len(line.tokens) + 1):
         if at == len(line.tokens) or line.word(at) in _STOPS:
             announced = line.word(first - 1) == ":"
-            members = _members(line, language, first, at) or (_after_colon(line, language, first, at) if announced else ())
+            members = _members(line, language, first, at) or (
+                _after_colon(line, language, first, at) if announced else ()
+            )
             rank = len(members) + _ANNOUNCED * (announced and len(members) > 1)
             best, most = (members, rank) if rank > most else (best, most)
             first = at + 1
@@ -327,13 +329,20 @@ def _subjects(line: WordSpans, language: FollowUpWords, starts: Sequence[int]) -
         while at < end and line.word(at) in language.function_words and line.word(at) not in language.relatives:
             at += 1
         last = at
-        while last < end and _names_on(line, language, last, named=any(line.tokens[k].capital for k in range(at, last))):
+        while last < end and _names_on(
+            line, language, last, named=any(line.tokens[k].capital for k in range(at, last))
+        ):
             last += 1
         following = line.word(last)
-        says = following in language.verbs or following in language.auxiliaries
+        says = following in language.verbs | language.auxiliaries | language.verb_markers
         capital = at < last and line.tokens[at].capital and line.is_word(last)
         says = says or (capital and following not in language.function_words and not line.tokens[last].capital)
-        if at < last <= at + 6 and says and is_topical(language, line.word(last - 1)) and not language.is_number(line.word(at)):
+        if (
+            at < last <= at + 6
+            and says
+            and is_topical(language, line.word(last - 1))
+            and not language.is_number(line.word(at))
+        ):
             found.setdefault(stem(line.word(last - 1)), (at, last - 1))
     return list(found.values())
 
@@ -366,13 +375,13 @@ def _members(line: WordSpans, language: FollowUpWords, first: int, end: int) -> 
             begin -= 1
             if begin == 0 or _introduced(line, language, pieces[begin]):
                 break
-        members = [pieces[begin]]
+        members = [_from_left(line, language, pieces[begin])]
         for at in range(begin + 1, last + 1):
             if joined[at] == "word" and at < last:  # "dirndl and lederhosen" between commas is one member
                 members[-1] = (members[-1][0], pieces[at][1])
             else:
                 members.append(pieces[at])
-        members[0], members[-1] = _from_left(line, language, members[0]), _to_right(line, language, members[-1])
+        members[-1] = _to_right(line, language, members[-1])
         members = [_without_preposition(line, language, member) for member in members]
         if (
             len(members) > 1
@@ -385,7 +394,7 @@ def _members(line: WordSpans, language: FollowUpWords, first: int, end: int) -> 
 
 def _goes_on(joined: Sequence[str], at: int, last: int) -> bool:
     """Whether a series goes on before a piece: a comma stands there, or "and" between two commas."""
-    return joined[at] != "word" or (at > 1 and last - at >= 2 and joined[at - 1] != "word" and joined[at + 1] != "word")
+    return joined[at] != "word" or (last - at >= 2 and joined[at - 1] != "word" and joined[at + 1] != "word")
 
 
 def _pieces(line: WordSpans, language: FollowUpWords, first: int, end: int) -> tuple[list[tuple[int, int]], list[str]]:

@@ -12,7 +12,17 @@ from ricordo.followups.ordinals import label_sequence, places, whole_message
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import WordSpans, is_content, is_topical, language_of, respelled, root, sentences, split_words, stem
+from ricordo.languages.text import (
+    WordSpans,
+    is_content,
+    is_topical,
+    language_of,
+    respelled,
+    root,
+    sentences,
+    split_words,
+    stem,
+)
 
 _MARKS = frozenset(",.;:!?…")
 _LONGEST_REQUEST = 12
@@ -65,15 +75,15 @@ def _asking(question: str, language: FollowUpWords) -> int:
 
 
 def asks(text: str, language: FollowUpWords) -> bool:
-    """Whether a text asks for something: a question mark, a question word, a verb in front, a request or a bare name."""
+    """Whether a text asks: a question mark or word, a verb in front, a request, or nothing but a name."""
     line = split_words(text)
     first = (line.word(0), next((word for word in line.words if word not in language.fillers), ""))
-    # "mi" alone is no request
-    if any(w in language.auxiliaries or (w in language.requests and len(w) > 2) for w in first) or "?" in text or not language.question_words.isdisjoint(line.words):
+    requested = any(w in language.auxiliaries or (w in language.requests and len(w) > 2) for w in first)  # not "mi"
+    if requested or "?" in text or not language.question_words.isdisjoint(line.words):
         return True
     orders = line.word(0) in language.verbs and (line.word(1) in language.requests or _object(line, language, 2))
     tells = any(
-        line.word(at) in language.auxiliaries
+        line.word(at) in language.auxiliaries | language.subject_pronouns | language.demonstrative
         or (line.word(at) in language.verbs and line.word(at - 1) not in language.verb_markers)
         for at in range(len(line.tokens))
     )

@@ -175,7 +175,7 @@ def _predicated(line: WordSpans, language: FollowUpWords, first: int, last: int)
 
 
 def _said_after(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
-    """ "the Powhatan involved", "Epiphany successful": what is said of a name or in the form of a past is none of it."""
+    """ "the Powhatan involved", "Epiphany successful": what is said of a name is no part of it."""
     token = line.tokens[last]
     if token.capital or not token.is_word:
         return not token.is_word
@@ -493,11 +493,9 @@ def _described_anew(reference: ReferenceCue, talk: Talk) -> list[str]:
     return [entity.phrase.text] if entity is not None else []
 
 
-@lru_cache(maxsize=8192)
 def likeness(first: str, second: str) -> float:
-    """How alike two words are in meaning, from -1 to 1 (`meanings.npz`); 0 where one is not known."""
-    a, b = _meaning(stem(first)), _meaning(stem(second))
-    return float(a @ b) if a is not None and b is not None else 0.0
+    """How alike two words are in meaning, from -1 to 1; 0 where one is not known."""
+    return float(likenesses((first,), (second,))[0, 0])
 
 
 def misspelt(line: WordSpans, talk: WordSpans, language: FollowUpWords) -> dict[str, str]:
@@ -510,17 +508,19 @@ def misspelt(line: WordSpans, talk: WordSpans, language: FollowUpWords) -> dict[
             continue
         if (token.capital and token.start) or word in language.spellings or _meaning(stem(word)) is not None:
             continue
-        for other in talk.tokens:
-            near = other.word[:1] == word[:1] or other.word[1:3] == word[:2]
-            if near and abs(len(other.word) - len(word)) < 3 and len(other.word) > 4 and stem(other.word) != stem(word):
-                if _edits(word, other.word) <= (2 if len(word) > 6 else 1 + (sorted(word) == sorted(other.word))):
-                    found[word] = talk.original[other.start : other.end]
-                    break
+        most = 2 if len(word) > 6 else 1
+        alike = (other for other in talk.tokens if other.word[:1] == word[:1] or other.word[1:3] == word[:2])
+        near = (o for o in alike if len(o.word) > 4 and stem(o.word) != stem(word) and _edits(word, o.word) <= most)
+        other = next(near, None)
+        if other is not None:
+            found[word] = talk.original[other.start : other.end]
     return found
 
 
 def _edits(first: str, second: str) -> int:
-    """How many letters must be added, dropped or changed to turn one word into another."""
+    """How many letters must be added, dropped or changed to turn one word into another; many for other lengths."""
+    if abs(len(first) - len(second)) > 2:
+        return len(first)
     row = list(range(len(second) + 1))
     for at, letter in enumerate(first, start=1):
         before, row[0] = row[0], at
@@ -532,8 +532,12 @@ def _edits(first: str, second: str) -> int:
 def likenesses(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:
     """The likeness of each word of one list to each of another; 1 for forms of one word."""
     none = np.zeros(32, np.float32)
-    rows, columns = ([m if (m := _meaning(stem(word))) is not None else none for word in one] for one in (first, second))
-    found: NDArray[np.float32] = np.array(rows, np.float32).reshape(-1, 32) @ np.array(columns, np.float32).reshape(-1, 32).T
+    rows, columns = (
+        [m if (m := _meaning(stem(word))) is not None else none for word in one] for one in (first, second)
+    )
+    found: NDArray[np.float32] = (
+        np.array(rows, np.float32).reshape(-1, 32) @ np.array(columns, np.float32).reshape(-1, 32).T
+    )
     roots = {root(word): at for at, word in enumerate(first)}
     for at, word in enumerate(second):
         if root(word) in roots:

@@ -79,6 +79,7 @@ _MOST_ITEMS = 9
 _GENERAL = 0.6  # confidence of "the exam" as opposed to "that exam"
 _READ = 1_500  # characters of the last answer
 _LONG_ANSWER = 200  # characters
+_ADVICE = 60  # characters of an answer to a remark that can itself be asked about
 _LONGEST_INCOMPLETE = 16  # words of a question that may leave something out without a cue
 _FRAMES = 3  # questions back whose frame may be taken over
 
@@ -122,8 +123,13 @@ def resolve(
     bound = _bind(references, talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
-    if history and not asks(history[-1].query[:LONGEST_FOLLOW_UP], language) and not any(_overt(each) for each in references):
-        references, bound = (), _bind((), talk)  # after a statement or a greeting nothing is left out
+    if (
+        history
+        and len(history[-1].response) < _ADVICE
+        and not asks(history[-1].query[:LONGEST_FOLLOW_UP], language)
+        and not any(_overt(each) for each in references)
+    ):
+        references, bound = (), _bind((), talk)  # after a greeting or a remark nothing is left out
     elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _incomplete(talk)):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
@@ -295,7 +301,9 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
             continue
         unsure = reference.whole or explains(reference.part, asked, talk.language)
         added = reference.whole and not reference.corrects
-        written = "" if added else _edited(asked, reference, talk, FITS_SENSE if reference.corrects and unsure else FITS)
+        written = (
+            "" if added else _edited(asked, reference, talk, FITS_SENSE if reference.corrects and unsure else FITS)
+        )
         if not written and reference.corrects:
             written = bracketed(asked, [reference.part])
         if not written and (not reference.part or (back == 0 and not _elsewhere(reference, talk))):

@@ -616,45 +616,15 @@ FOLLOWUPS = FollowUpWords(
         r"(?:and |but |so )?(?:it s|it is|it was|that s|they re|there ll be|there are|we re|we are|i ve got|i have|i got"
         r"|it ll be|this is|for example) "
     ),
-    spellings={
-        **dict(
-            pair.split(":")
-            for pair in """n:and em:them wots:what wot:what waht:what hwo:how adn:and coz:because bc:because plz:please
-            thru:through wud:would cud:could shud:should dont:don doesnt:doesn didnt:didn cant:can wont:will
-            wouldnt:would shouldnt:should couldnt:could arent:are wasnt:was werent:were hasnt:has havent:have
-            shes:she hes:he theyre:they theres:there hav:have giv:give tel:tell mor:more diffrent:different
-            diference:difference becuase:because alot:lot wich:which whcih:which thier:their dey:they ther:there
-            nothin:nothing somethin:something anythin:anything doin:doing goin:going""".split()
-        ),
-        "u": "you",
-        "r": "are",
-        "y": "why",
-        "hw": "how",
-        "wher": "where",
-        "whats": "what",
-        "bout": "about",
-        "teh": "the",
-        "rly": "really",
-        "k": "ok",
-        "ur": "your",
-        "isnt": "isn",
-        "thats": "that",
-        "wat": "what",
-        "wht": "what",
-        "whos": "who",
-        "hows": "how",
-        "wheres": "where",
-        "whens": "when",
-        "whys": "why",
-        "dat": "that",
-        "dis": "this",
-        "dem": "them",
-        "tho": "though",
-        "cuz": "because",
-        "wen": "when",
-        "abt": "about",
-        "wich": "which",
-    },
+    spellings=forms(
+        """about abt bout, and adn n, anything anythin, are arent r, because bc becuase coz cuz, can cant, could
+        couldnt cud, didn didnt, difference diference, different diffrent, doesn doesnt, doing doin, don dont,
+        give giv, going goin, has hasnt, have hav havent, he hes, how hows hw hwo, isn isnt, lot alot, more mor,
+        nothing nothin, ok k, please plz, really rly, she shes, should shouldnt shud, something somethin, tell
+        tel, that dat thats, the teh, their thier, them dem em, there ther theres, they dey theyre, this dis,
+        though tho, through thru, was wasnt, were werent, what waht wat whats wht wot wots, when wen whens, where
+        wher wheres, which whcih wich, who whos, why whys y, will wont, would wouldnt wud, you u, your ur"""
+    ),
     verb_markers=words("to"),
     own_people=words("my our"),
     text_requests=words("translate proofread rephrase paraphrase correct"),

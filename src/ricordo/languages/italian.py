@@ -672,42 +672,13 @@ FOLLOWUPS = FollowUpWords(
         r"(?:no|ma no|ops|oddio|scusa|scusami|scusi|pardon|aspetta|anzi|mi correggo|errore mio|ho sbagliato|ho scritto male"
         r"|mi sono (?:confus|sbagliat)[oa]|mi sbagliavo)(?: scusa)?(?: [,.:;!])+ (?P<bare>\w+(?: [^?]+)?)",
     ),
-    spellings={
-        **dict(
-            pair.split(":")
-            for pair in """qlcs:qualcosa qlcn:qualcuno cmq:comunque nnt:niente dp:dopo pk:perché perchè:perché
-            xò:però pò:po qual'è:qual kn:con cn:con qnti:quanti qnta:quanta qnte:quante qst:questo qste:queste
-            qsti:questi qlli:quelli qlle:quelle dove':dove kual:qual kuale:quale kuanto:quanto kuando:quando ndo:dove
-            quanno:quando  anch:anche dmn:domani puo:può piu:più gia:già""".split()
-        ),
-        "nn": "non",
-        "ke": "che",
-        "x": "per",
-        "qst": "questo",
-        "qsta": "questa",
-        "qll": "quello",
-        "qlla": "quella",
-        "qnt": "quanto",
-        "qnd": "quando",
-        "qndi": "quindi",
-        "cm": "come",
-        "dv": "dove",
-        "xke": "perché",
-        "xké": "perché",
-        "xche": "perché",
-        "xchè": "perché",
-        "xché": "perché",
-        "perke": "perché",
-        "ki": "chi",
-        "kiede": "chiede",
-        "kosa": "cosa",
-        "tt": "tutto",
-        "sn": "sono",
-        "cs": "cosa",
-        "pke": "perché",
-        "quale'": "quale",
-        "anke": "anche",
-    },
+    spellings=forms(
+        """anche anch anke, che ke, chi ki, chiede kiede, come cm, comunque cmq, con cn kn, cosa cs kosa, domani dmn,
+        dopo dp, dove dv ndo, già gia, niente nnt, non nn, per x, perché perchè perke pk pke xche xchè xché xke
+        xké, però xò, più piu, po pò, può puo, qual kual, qualcosa qlcs, qualcuno qlcn, quale kuale, quando kuando
+        qnd quanno, quanta qnta, quante qnte, quanti qnti, quanto kuanto qnt, quella qlla, quelle qlle, quelli
+        qlli, quello qll, questa qsta, queste qste, questi qsti, questo qst, quindi qndi, sono sn, tutto tt"""
+    ),
     plural_verb=r"\w{2,}(?:[aei]no|ono|anno|ero)|sono|hanno|loro|entrambi|entrambe",
     bare_predicate=(
         r"^(?:(?:ok|ma|e|allora|però|invece|scusa) ,? ?)*(?:(?:(?:a|da|di|in|con|per|su) )?"
