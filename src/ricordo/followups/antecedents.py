@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ricordo.followups.candidates import Focus
 from ricordo.followups.items import told_apart
-from ricordo.followups.phrases import Entity, Phrase, definite_nouns, entities, likenesses, phrases, tells
+from ricordo.followups.phrases import Entity, Phrase, definite_nouns, entities, likenesses, phrases, tells, words_of
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -34,7 +34,7 @@ from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import all_words
 from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem, stems
 
-ACTS = 0.6  # the least probability of the first phrase
+ACTS = 0.7  # the least probability of the first phrase
 ACTS_ON_CUE = 0.4  # the same where the question has a cue
 ACTS_ON_NAME = 0.3  # where it calls the phrase by its noun ("the therapy")
 ADDS = 0.5  # of a second phrase
@@ -166,7 +166,7 @@ def _addition(one: Named) -> Addition:
 
 def _leaves_alone(talk: Talk) -> bool:
     """Small talk, and a request whose object is a text of its own ("translate: …")."""
-    line = talk.line
+    line = words_of(talk)
     if ":" in talk.question and line.word(0) in talk.language.text_requests:
         return True
     polite = all_words("topics.polite_words") | talk.language.acknowledgements | talk.language.thanks
@@ -201,7 +201,7 @@ def pairs(
 
 def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> list[list[float]]:
     """How like each candidate, and what is said of it, is to the noun of the cue and to the rest of the question."""
-    line = talk.line
+    line = words_of(talk)
     noun = next(
         (cue.content or cue.noun for cue in references if cue.kind == "pronoun" and (cue.noun or cue.content)), ""
     )
@@ -241,7 +241,7 @@ _KINDS = ("none", "it", "person", "plural", "bare", "noun", "general", "zero", "
 def asked(talk: Talk, references: Sequence[ReferenceCue]) -> QuestionFeatures:
     """The observations of the question alone: its cue, and how much of it the talk knows."""
     language = talk.language
-    line = talk.line
+    line = words_of(talk)
     first = references[0] if references else None
     telling = [at for at, token in enumerate(line.tokens) if token.is_word and tells(token.word, language)]
     roots = frozenset(root(line.word(at)) for at in telling)
@@ -394,7 +394,7 @@ def two_sides(talk: Talk) -> tuple[Candidate, ...]:
     A verb or a pronoun in the plural means both of them.
     """
     last, language = talk.history[-1], talk.language
-    line = talk.line
+    line = words_of(talk)
     if several(line, language) or not language.sorting_words.isdisjoint(line.words):
         return ()
     sides = alternatives(split_words(last.query), language) or _side_by_side(last.query, language)
@@ -430,7 +430,7 @@ def told_side_by_side(talk: Talk) -> tuple[Candidate, ...]:
     new = [item for item in told if known.isdisjoint(stems(split_words(item.text).words))]
     if not 2 <= len(new) <= _MOST_RIVALS or len(new) < len(told) or not all(item.text[0].isupper() for item in new):
         return ()
-    asked = {root(word) for word in talk.line.words if tells(word, language)}
+    asked = {root(word) for word in words_of(talk).words if tells(word, language)}
     ends = [*(item.start for item in new[1:]), len(last.response)]
     said = [_roots(last.response[item.end : end], language) for item, end in zip(new, ends, strict=True)]
     if any(not asked.isdisjoint(words) for words in said):
@@ -441,7 +441,7 @@ def told_side_by_side(talk: Talk) -> tuple[Candidate, ...]:
 def namesakes(talk: Talk) -> tuple[Candidate, ...]:
     """The phrases of the last answer that "the policy" may mean: they end with the same noun and differ before it."""
     last, language = talk.history[-1], talk.language
-    line = talk.line
+    line = words_of(talk)
     asked = stems(line.words)
     for noun in definite_nouns(line, language):
         if len(noun) < 3:

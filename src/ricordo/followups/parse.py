@@ -69,6 +69,8 @@ def parse(
 
 def _asking(question: str, language: FollowUpWords) -> int:
     """Where the part of a message begins that asks: "Thanks for that. How long does it take?"; its end if none does."""
+    if question[:1].islower() and question[-1:].isalnum():
+        return 0  # Without capitals and marks a question looks like a remark.
     spans = sentences(question, chat=True)
     asking = [start for start, end in spans if asks(question[start:end], language)]
     return asking[0] if asking else len(question)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, is_topical, respelled, root, split_words, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,6 +496,12 @@ def _described_anew(reference: ReferenceCue, talk: Talk) -> list[str]:
 def likeness(first: str, second: str) -> float:
     """How alike two words are in meaning, from -1 to 1; 0 where one is not known."""
     return float(likenesses((first,), (second,))[0, 0])
+
+
+def words_of(talk: Talk) -> WordSpans:
+    """The words of the question with abbreviations and misspelt words written out."""
+    spellings = {**talk.language.spellings, **{old: new.lower() for old, new in talk.mended.items()}}
+    return respelled(split_words(talk.question), spellings)
 
 
 def misspelt(line: WordSpans, talk: WordSpans, language: FollowUpWords) -> dict[str, str]:

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import WordSpans, respelled, split_words
 
 if TYPE_CHECKING:
     from ricordo.languages.followup_words import FollowUpWords
@@ -58,12 +57,6 @@ class Talk:
     question: str = ""
     # Misspelt words of the question and how the talk writes them.
     mended: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def line(self) -> WordSpans:
-        """The words of the question with abbreviations and misspelt words written out."""
-        spellings = {**self.language.spellings, **{old: new.lower() for old, new in self.mended.items()}}
-        return respelled(split_words(self.question), spellings)
 
     def until(self, turn_number: int) -> "Talk":
         return Talk([t for t in self.history if t.turn_number <= turn_number], self.language)

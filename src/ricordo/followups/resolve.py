@@ -41,7 +41,16 @@ from ricordo.followups.candidates import (
 )
 from ricordo.followups.items import headline
 from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, parse, refers_back
-from ricordo.followups.phrases import best_phrase, content_words, definite_nouns, in_answer, misspelt, name_in, subject
+from ricordo.followups.phrases import (
+    best_phrase,
+    content_words,
+    definite_nouns,
+    in_answer,
+    misspelt,
+    name_in,
+    subject,
+    words_of,
+)
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -115,7 +124,7 @@ def resolve(
             labels=list_labels(history),
             said=_said(history[-1], language) if len(split_words(question).words) <= LONGEST_ABOUT else frozenset(),
             language=language,
-            line=talk.line,
+            line=words_of(talk),
         )
         if history
         else ()
@@ -179,7 +188,7 @@ def _overt(cue: ReferenceCue) -> bool:
 def _incomplete(talk: Talk) -> bool:
     """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
-    line = talk.line
+    line = words_of(talk)
     if len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
@@ -239,7 +248,7 @@ def _completed(
 
 def _names(talk: Talk, addition: Addition) -> bool:
     """Whether the question calls a phrase of the last answer by one of its nouns: "the therapy"."""
-    line, language = talk.line, talk.language
+    line, language = words_of(talk), talk.language
     if addition.origin != "answer":
         return False
     nouns = {stem(word) for word in split_words(addition.text).words}
