@@ -356,6 +356,9 @@ def _print_talk(report: FactsReport, console: Console) -> None:
         "right ↑",
         "found ↑",
         "left alone ↑",
+        "wrong ↓",
+        "changed ↑",
+        "instructions ↑",
     ):
         third.add_column(name, justify="left" if name == "language" else "right")
     for each in report.third:
@@ -364,6 +367,7 @@ def _print_talk(report: FactsReport, console: Console) -> None:
             each.lang,
             str(each.rows),
             *(f"{share:.3f}" for share in (*shares, each.found_through, each.left_alone_through)),
+            *(f"{some} of {every}" for some, every in (each.wrong, each.changed, each.instructions)),
         )
     console.print(third)
     for case in report.talk_cases:

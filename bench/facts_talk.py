@@ -19,7 +19,10 @@ from typing import Any
 import ricordo
 from ricordo.people.facts import judge as judging
 from ricordo.people.facts.claims import UserMessage
+from ricordo.people.facts.extraction import extract_by_patterns
+from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.facts.statements import message_claims
+from ricordo.records.derived import KnownFacts
 
 # Attributes that the labelled talk names, in the groups that the judge tells apart.
 GROUPS = {
@@ -38,7 +41,9 @@ _OVERLAP = 0.3  # least share of a judged clause that lies in a labelled one
 class ThirdFigures:
     """The untouched third of one language: shares of clauses found, of rows without a statement left alone, and so on.
 
-    `through` counts what the whole reading claims, with patterns and guards. A group counts where one is told.
+    `through` counts what the whole reading claims, with patterns and guards. A group counts where one is told. `wrong`
+    are claims that no labelled statement supports, of all claims; `changed` are learned facts that a later message
+    changes or ends and that are no longer current; `instructions` those told as such.
     """
 
     lang: str
@@ -50,6 +55,9 @@ class ThirdFigures:
     group_right: float
     found_through: float
     left_alone_through: float
+    wrong: tuple[int, int] = (0, 0)
+    changed: tuple[int, int] = (0, 0)
+    instructions: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,7 @@ def weights(file: Path | None) -> Iterator[None]:
 def third_figures(rows: Sequence[Mapping[str, Any]], lang: str) -> ThirdFigures:
     """The figures on the rows of one language."""
     wanted = found = labelled = told = grouped = quiet = silent = through = silent_through = counted = 0
+    claims = unsupported = wishes = wished = changes = changed = 0
     for row in (each for each in rows if each["lang"] == lang):
         counted += 1
         claimed = claimed_through = 0
@@ -104,11 +113,12 @@ def third_figures(rows: Sequence[Mapping[str, Any]], lang: str) -> ThirdFigures:
             judged = [each for each in judging.judge(text, before) if each.margin >= 0]
             said = UserMessage(f"{row['id']}-{number}:query", row["id"], text, datetime(2026, 11, 16, tzinfo=UTC))
             earlier = UserMessage("before:query", row["id"], before, said.created_at) if before else None
-            quotes = [
-                (at, at + len(each.quote))
-                for each in message_claims(said, earlier)
-                if (at := text.find(each.quote)) >= 0
-            ]
+            made = message_claims(said, earlier)
+            quotes = [_span(text, each.quote) for each in made]
+            own = [_span(text, each["text"]) for each in row["clauses"] if each["m"] == number]
+            stated = [span for span, each in zip(own, _of(row, number), strict=True) if each["label"] != "none"]
+            claims += len(quotes)
+            unsupported += sum(not any(_overlaps(quote, span) for span in stated) for quote in quotes)
             claimed, claimed_through = claimed + len(judged), claimed_through + len(quotes)
             begin = 0
             for clause in row["clauses"]:
@@ -124,7 +134,13 @@ def third_figures(rows: Sequence[Mapping[str, Any]], lang: str) -> ThirdFigures:
                     if min(each.end, begin) - max(each.start, at) > _OVERLAP * (each.end - each.start)
                 ]
                 wanted += 1
-                through += any(min(end, begin) - max(start, at) > _OVERLAP * (end - start) for start, end in quotes)
+                through += any(_overlaps(quote, (at, begin)) for quote in quotes)
+                if clause["label"] == "instruction":
+                    wishes += 1
+                    wished += any(
+                        each.about.startswith("instruction:") and _overlaps(_span(text, each.quote), (at, begin))
+                        for each in made
+                    )
                 if over:
                     found += 1
                     labelled += any(each.label == clause["label"] for each in over)
@@ -132,6 +148,8 @@ def third_figures(rows: Sequence[Mapping[str, Any]], lang: str) -> ThirdFigures:
                     told += bool(named)
                     grouped += GROUP_OF.get(clause["attribute"], judging.OTHER) in named
             before = text
+        replaced, learned = _changes(row)
+        changed, changes = changed + replaced, changes + learned
         if all(clause["label"] == "none" for clause in row["clauses"]):
             quiet += 1
             silent += not claimed
@@ -146,7 +164,44 @@ def third_figures(rows: Sequence[Mapping[str, Any]], lang: str) -> ThirdFigures:
         grouped / max(1, told),
         through / max(1, wanted),
         silent_through / max(1, quiet),
+        (unsupported, claims),
+        (changed, changes),
+        (wished, wishes),
     )
+
+
+def _of(row: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
+    return [each for each in row["clauses"] if each["m"] == number]
+
+
+def _changes(row: Mapping[str, Any]) -> tuple[int, int]:
+    """Facts of a first message that a later one changes or ends: those no longer current, and those that were learned.
+
+    If the first message says several things, those of the same group are meant.
+    """
+    stated = [each for each in _of(row, 0) if each["label"] not in ("none", "forget", "remember")]
+    later = [each for each in row["clauses"] if each["m"] and each["label"] in ("change", "end")]
+    meant = {GROUP_OF.get(each["attribute"], each["attribute"]) for each in later}
+    if len(stated) > 1:
+        stated = [each for each in stated if GROUP_OF.get(each["attribute"], each["attribute"]) in meant]
+    if not later or not stated:
+        return 0, 0
+    start = datetime(2026, 11, 1, tzinfo=UTC)
+    said = [
+        UserMessage(f"m{number}:query", "s", text, start + timedelta(hours=20 * number), turn_number=number)
+        for number, text in enumerate(row["messages"])
+    ]
+    claims = extract_by_patterns(said).candidates
+    facts = merge_claims(KnownFacts(), claims, LearningContext("", start + timedelta(days=9))).put
+    text = row["messages"][0]
+    first = [(fact, fact.sources[0].quote) for fact in facts if fact.sources[0].message_id == said[0].id]
+    reached = learned = 0
+    for clause in stated:
+        span = _span(text, clause["text"])
+        own = [fact for fact, quote in first if _overlaps(_span(text, quote), span)]
+        learned += bool(own)
+        reached += bool(own) and all(fact.valid_to for fact in own)
+    return reached, learned
 
 
 def _span(text: str, quote: str) -> tuple[int, int]:

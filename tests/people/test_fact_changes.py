@@ -35,6 +35,9 @@ def told(memory: ricordo.Memory, *messages: str) -> str:
         (("abito a Trapani", "mi sono appena trasferita a Udine"), "Udine", "Trapani"),
         (("mi chiamo Rita Salvi", "mi chiamo Rita Conti"), "Conti", "Salvi"),
         (("I'm vegetarian", "I'm no longer vegetarian"), "no longer", "Is vegetarian"),
+        # What a pattern reads without a subject can be ended too; and a wish is changed by another.
+        (("suono il basso nei Ruggine", "i Ruggine si sono sciolti, niente più basso"), "sciolti", "Suona il basso"),
+        (("From here on answer in French", "I've changed my mind: answer in English from now on"), "English", "French"),
     ],
 )
 def test_a_change_takes_the_place_of_what_it_changes(

@@ -177,3 +177,19 @@ def test_any_text_can_be_retold(text: str, language: str) -> None:
 def test_doubtful_sentences_are_not_retold(text: str) -> None:
     """Where the persons would be mixed up, the quote is what is told."""
     assert retold(text, "it" if "ho" in text or "mare" in text else "en", "third") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "non riesco a dormire da quando è morto mio papà",
+        "I keep forgetting where I put my keys since the accident",
+        "comunque da quando ho avuto il bimbo ho ripreso a mangiare tutto",
+    ],
+)
+def test_a_statement_forgets_nothing(memory: ricordo.Memory, text: str) -> None:
+    """Only a command to forget removes something; talk of loss and of forgetting does not."""
+    say(memory, "I live in Bristol with my papà and my keys")
+    before = len(memory.facts("u"))
+    say(memory, text)
+    assert len(memory.facts("u", superseded=True)) >= before > 0

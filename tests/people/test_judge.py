@@ -48,6 +48,22 @@ def test_segments_leave_quotations_whole() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("I'm learning Welsh so I can talk to my nan", "so I can talk to my nan"),
+        ("non riesco a dormire da quando è morto mio papà", "non riesco a dormire da quando è morto mio papà"),
+        ("io so fare solo le uova", "io so fare solo le uova"),
+        ("my twins ravi and leela turn four in march", "my twins ravi and leela turn four in march"),
+        ("ho un cane e un gatto e lavoro a Roma", "ho un cane e un gatto"),
+        ("I bake and I brew", "I bake"),
+    ],
+)
+def test_a_word_that_opens_no_clause_cuts_nothing(text: str, whole: str) -> None:
+    """After a pronoun or a preposition, and between nouns, an opening word goes on with what was begun."""
+    assert whole in [text[each.start : each.end] for each in segments(text)]
+
+
+@pytest.mark.parametrize(
     ("text", "word"),
     [
         ("im in bergen, norway. which boots for the rain", "bergen"),
@@ -134,3 +150,57 @@ def test_likeness_is_symmetric_and_bounded(one: str, other: str) -> None:
 def test_likeness_knows_both_languages(said: str, near: str, far: str) -> None:
     """Statements about one thing are closer than others, in whichever language they are made."""
     assert likeness(said, near) > likeness(said, far)
+
+
+@pytest.mark.parametrize(
+    ("played", "then", "word"),
+    [
+        ("Act as my interviewer, I'll be a candidate called Ferdinand.", "I'm Ferdinand and I run a depot.", "depot"),
+        ("tu fai il medico e io il paziente", "dottore, fumo due pacchetti al giorno", "pacchetti"),
+    ],
+)
+def test_what_is_said_in_a_part_is_not_learned(played: str, then: str, word: str) -> None:
+    """The message after a game of parts belongs to the part."""
+    found = extract_by_patterns([said(played), said(then, 1)]).candidates
+    assert not any(word in claim.text for claim in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "dropped"),
+    [
+        ("I'm a shepherd's widow no wait sorry a shepherd's wife", "wife", "widow"),
+        ("abito a Lecce, anzi no, a Nardò da due anni", "Nardò", "Lecce, anzi"),
+    ],
+)
+def test_a_slip_of_the_tongue_is_not_told(text: str, kept: str, dropped: str) -> None:
+    """What is taken back in the same breath is left out."""
+    told = " | ".join(claim.text for claim in judged_claims(said(text), None))
+    assert dropped not in told
+    assert kept in told or not told
+
+
+def test_a_clause_about_another_names_them() -> None:
+    """A pronoun at the beginning says nothing by itself."""
+    text = "My nan Olive is 88 and she lives alone in Barry. how do i fix her telly"
+    told = [claim.text for claim in extract_by_patterns([said(text)]).candidates]
+    assert not any(each.lower().startswith("she ") for each in told)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("How do I write a complaint?\n\nBest wishes\nDelphine Okoro", "Is called Delphine Okoro"),
+        ("Rivede la punteggiatura della mia lettera? Distinti saluti.\nIng. Ruggero Tesi", "Si chiama Ruggero Tesi"),
+    ],
+)
+def test_the_name_under_a_message_is_the_users(text: str, name: str) -> None:
+    """A message that closes like a letter is signed."""
+    assert name in [claim.text for claim in extract_by_patterns([said(text)]).candidates]
+
+
+@pytest.mark.parametrize(
+    "text", ["Thanks, Alexa", "Correct this letter: Dear Jo, see you soon. Regards, Peter", "grazie, Milano"]
+)
+def test_a_name_that_is_no_signature(text: str) -> None:
+    """An address of the assistant, a letter of others, a place."""
+    assert not any(claim.kind == "name" for claim in extract_by_patterns([said(text)]).candidates)

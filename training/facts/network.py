@@ -19,7 +19,7 @@ torch.set_num_threads(1)
 class Network(nn.Module):
     """Reads the tokens of a message and of the one before it; judges each segment."""
 
-    def __init__(self, table, groups: int, hidden: int = 64, drop: float = 0.3) -> None:
+    def __init__(self, table, groups: int, hidden: int = 64, drop: float = 0.3, unknown: float = 0.3) -> None:
         super().__init__()
         self.register_buffer("table", torch.tensor(table, dtype=torch.float32))
         width = table.shape[1]
@@ -30,6 +30,7 @@ class Network(nn.Module):
             [nn.Conv1d(hidden, hidden, 3, padding=gap, dilation=gap) for gap in model.GAPS]
         )
         self.drop = nn.Dropout(drop)
+        self.unknown = unknown
         self.whole = nn.Linear(hidden, hidden)
         self.head = nn.Linear(4 * hidden + width, hidden)
         self.stated = nn.Linear(hidden, 1)
@@ -41,7 +42,10 @@ class Network(nn.Module):
         words, hashes, flags = tokens[:, :, 0], tokens[:, :, 1:5], tokens[:, :, 5:].float()
         keep = torch.ones(hashes.shape)
         if self.training:
-            words = words * (torch.rand(words.shape) > 0.06).long()
+            # A name is now and then any name: what is said of it must do.
+            other = (torch.rand(words.shape) < self.unknown) & (flags[:, :, 0] > 0)
+            words = words * ((torch.rand(words.shape) > 0.06) & ~other).long()
+            hashes = torch.where(other.unsqueeze(-1), torch.randint_like(hashes, model.BUCKETS), hashes)
             keep = (torch.rand(hashes.shape) > 0.15).float()
         vectors = self.table[words]
         hashed = (self.hashed(hashes) * keep.unsqueeze(-1)).sum(2)
@@ -97,8 +101,8 @@ def batches(data, size, *, shuffle):
         yield chosen, *map(torch.tensor, (tokens, mask, segment)), counts, *map(torch.tensor, marks)
 
 
-def trained(data, table, groups: int, seed: int = 0, epochs: int = EPOCHS) -> Network:
-    """A network trained on samples."""
+def trained(data, table, groups: int, seed: int = 0, epochs: int = EPOCHS, others=()) -> Network:
+    """A network trained on samples; `others` are the same in other voices, half of which take their place."""
     random.seed(seed)
     torch.manual_seed(seed)
     network = Network(table, groups)
@@ -107,7 +111,8 @@ def trained(data, table, groups: int, seed: int = 0, epochs: int = EPOCHS) -> Ne
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
     for _ in range(epochs):
         network.train()
-        for _, tokens, mask, segment, count, stated, label, group in batches(data, BATCH, shuffle=True):
+        chosen = [random.choice(others)[n] if others and random.random() < 0.5 else each for n, each in enumerate(data)]
+        for _, tokens, mask, segment, count, stated, label, group in batches(chosen, BATCH, shuffle=True):
             told, named, grouped = network(tokens, mask, segment, count)
             known = stated >= 0
             if not known.any():
@@ -125,10 +130,14 @@ def trained(data, table, groups: int, seed: int = 0, epochs: int = EPOCHS) -> Ne
     return network.eval()
 
 
-def arrays(network: Network) -> dict[str, np.ndarray]:
+def arrays(networks) -> dict[str, np.ndarray]:
     """The weights under the names by which the judge reads them."""
-    state = {name: value.detach().numpy() for name, value in network.state_dict().items() if name != "table"}
-    hashed = state.pop("hashed.weight")
-    scale = float(np.abs(hashed).max() / 127)
-    stored = {f"net_{name.replace('.', '_')}": value.astype(np.float16) for name, value in state.items()}
-    return stored | {"net_hashed": np.round(hashed / scale).astype(np.int8), "net_hashed_scale": np.array(scale)}
+    stored: dict[str, np.ndarray] = {"networks": np.array(len(networks))}
+    for number, network in enumerate(networks):
+        state = {name: value.detach().numpy() for name, value in network.state_dict().items() if name != "table"}
+        hashed = state.pop("hashed.weight")
+        scale = float(np.abs(hashed).max() / 127)
+        named = {name.replace(".", "_"): value.astype(np.float16) for name, value in state.items()}
+        named |= {"hashed": np.round(hashed / scale).astype(np.int8), "hashed_scale": np.array(scale)}
+        stored |= {f"net{number}_{name}": value for name, value in named.items()}
+    return stored

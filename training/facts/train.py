@@ -1,6 +1,6 @@
 """Train the judge of clauses: labelled talk in, `src/ricordo/people/facts/judge.npz` out.
 
-    python training/facts/train.py [--cases DIR] [--threshold X] [--out FILE]
+    python training/facts/train.py [--cases DIR] [--threshold X] [--processes N] [--out FILE]
 
 Needs scikit-learn and PyTorch, which Ricordo itself does not, and the word vectors that `vectors.py` makes. Rows whose
 id hashes to the untouched third are never trained on; the script ends with the figures on that third. `--cases` adds
@@ -11,7 +11,9 @@ import argparse
 import json
 import sys
 import zlib
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,14 @@ sys.path.insert(0, str(HERE.parents[1]))
 sys.path.insert(0, str(HERE))
 
 import network  # noqa: E402
+import voices  # noqa: E402
 from bench.facts_talk import GROUP_OF, talk_rows, third_figures, untouched, weights  # noqa: E402
 
 from ricordo.people.facts import judge as model  # noqa: E402
 
-FOLDS = 4
+FOLDS = 3
+DATA: list[Any] = []  # what the networks are trained on, for processes that are forked
+OTHER_VOICES = ("plain", "bare", "hasty")
 
 
 def messages(row: dict[str, Any]):
@@ -147,43 +152,77 @@ def quantized(weights):
     return np.round(weights / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
+@dataclass(frozen=True)
+class Talk:
+    """The messages of a row, and the same in other voices."""
+
+    id: str
+    said: list[Any]
+    others: list[list[Any]]
+
+
+def talk_of(row):
+    """A row with its copies."""
+    return Talk(row["id"], list(messages(row)), [list(messages(voices.voiced(row, name))) for name in OTHER_VOICES])
+
+
+def prepared(talks, word_id, names):
+    """Messages as the network reads them."""
+    grouped = [
+        (text, before, spans, [(label, group and GROUP_OF.get(group, model.OTHER)) for label, group in labels])
+        for text, before, spans, labels in talks
+    ]
+    return network.samples(grouped, word_id, names)
+
+
+def without_fold(fold, values, groups):
+    """A network that never saw the rows of one fold."""
+    kept = [voices_of for voices_of, own in DATA if own != fold]
+    flat = [[each for voices_of in kept for each in voices_of[number]] for number in range(1 + len(OTHER_VOICES))]
+    return network.trained(flat[0], values, groups, seed=fold, others=flat[1:])
+
+
 def main() -> None:
     """Train, write, report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path)
-    parser.add_argument("--threshold", type=float, default=0.0)
+    parser.add_argument("--processes", type=int, default=FOLDS)
+    parser.add_argument("--threshold", type=float, default=0.25)
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "src/ricordo/people/facts/judge.npz")
     options = parser.parse_args()
     everything = talk_rows(HERE)
-    train = [(row["id"], list(messages(row))) for row in everything if not untouched(row)]
+    rows = [row for row in everything if not untouched(row)]
+    train = [
+        Talk(row["id"], list(messages(row)), [list(messages(voices.voiced(row, v))) for v in OTHER_VOICES])
+        for row in rows
+    ]
     if options.cases:
         for file in sorted(options.cases.glob("facts_*.jsonl")):
             for line in file.open(encoding="utf-8"):
                 case = json.loads(line)
-                train.append((case["id"], list(case_messages(case))))
+                said = list(case_messages(case))
+                train.append(Talk(case["id"], said, [said] * len(OTHER_VOICES)))
     hashes, table, word_id = word_table()
     values = np.vstack([np.zeros((1, table.shape[1])), table / model.LEVELS])
     names = sorted(set(GROUP_OF.values()) | {model.OTHER})
-
-    def prepared(talks):
-        grouped = [
-            (text, before, spans, [(label, group and GROUP_OF.get(group, model.OTHER)) for label, group in labels])
-            for text, before, spans, labels in talks
-        ]
-        return network.samples(grouped, word_id, names)
-
-    # One part is left out: the last stage is fitted on what the others say of it.
-    kept = [talk for name, talks in train if zlib.crc32(b"fold" + name.encode()) % FOLDS for talk in talks]
-    held = [talk for name, talks in train if not zlib.crc32(b"fold" + name.encode()) % FOLDS for talk in talks]
-    apart = network.trained(prepared(kept), values, len(names))
-    contexts, stated = second_stage(held, *first_stage(kept), scores(apart, prepared(held)))
-    second = LogisticRegression(C=1.0, max_iter=600).fit(contexts, stated)
-    everyone = [talk for _, talks in train for talk in talks]
-    clause, message = first_stage(everyone)
-    net = network.trained(prepared(everyone), values, len(names))
+    prepare = partial(prepared, word_id=word_id, names=names)
+    # Each fold is left out by one network: the last stage is fitted on what that one says of it, and all are stored.
+    folds = [zlib.crc32(b"fold" + talk.id.encode()) % FOLDS for talk in train]
+    DATA.extend(([prepare(said) for said in (t.said, *t.others)], fold) for t, fold in zip(train, folds, strict=True))
+    with get_context("fork").Pool(options.processes) as pool:
+        nets = pool.starmap(without_fold, [(fold, values, len(names)) for fold in range(FOLDS)])
+    contexts, stated = [], []
+    for fold, net in enumerate(nets):
+        kept = [talk for each, own in zip(train, folds, strict=True) if own != fold for talk in each.said]
+        held = [talk for each, own in zip(train, folds, strict=True) if own == fold for talk in each.said]
+        seen, wanted = second_stage(held, *first_stage(kept), scores(net, prepare(held)))
+        contexts.append(seen)
+        stated.append(wanted)
+    second = LogisticRegression(C=1.0, max_iter=600).fit(np.concatenate(contexts), np.concatenate(stated))
+    clause, message = first_stage([talk for each in train for talk in (*each.said, *each.others[1])])
     seen, labels, attributes, about = [], [], [], []
-    for _, talks in train:
-        for text, _, spans, marks in talks:
+    for each in train:
+        for text, _, spans, marks in each.said:
             for index, (label, attribute) in enumerate(marks):
                 if label not in ("", "none") and attribute:
                     span = spans[index]
@@ -209,7 +248,7 @@ def main() -> None:
         names=np.array(names),
         words=hashes,
         table=((table[:, 0::2] + 8) << 4 | (table[:, 1::2] + 8)).astype(np.uint8),
-        **network.arrays(net),
+        **network.arrays(nets),
     )
     model._model.cache_clear()
     with weights(options.out):

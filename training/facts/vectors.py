@@ -1,12 +1,13 @@
-"""Word vectors for the judge: a list of words in, `vectors.npz` out.
+"""Word vectors for the judge: the words of our own talk in, `vectors.npz` out.
 
     python training/facts/vectors.py
 
-Each word of `words.txt` is encoded by the multilingual embedder (Universal Sentence Encoder v3, Apache-2.0; `ricordo
-embedder fetch` brings its weights) and reduced to a few dimensions, so that words of one meaning lie close together in
-both languages. `words.txt` holds the words of the talk that Ricordo was developed with, folded, one a line.
+Each word is encoded by the multilingual embedder (Universal Sentence Encoder v3, Apache-2.0; `ricordo embedder fetch`
+brings its weights) and reduced to a few dimensions, so that words of one meaning lie close together in both languages.
+The words are those of the talk that was written for Ricordo: all files of `training` and the talk of `tests/data`.
 """
 
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -16,11 +17,13 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "src"))
 
+from ricordo.languages.text import fold  # noqa: E402
 from ricordo.people.facts.judge import LEVELS  # noqa: E402
 from ricordo.recall.embedders import multilingual  # noqa: E402
 
 DIMENSIONS = 48
 BATCH = 256
+WORD = re.compile(r"[^\W\d_]{1,24}")
 
 
 def normed(x, gain, shift, epsilon):
@@ -54,9 +57,18 @@ def encoded(model, ids):
     return np.tanh(y @ weights["p3"] + relu(y @ weights["d2"]) @ weights["d3"])
 
 
+def own_words():
+    """The folded words of our own talk, in order."""
+    repository = HERE.parents[1]
+    files = [*repository.glob("training/*/*.jsonl"), *repository.glob("training/*/*.txt")]
+    files += [*repository.glob("tests/data/*_??.jsonl"), *repository.glob("tests/data/*_cases.jsonl")]
+    found = {fold(word) for file in files for word in WORD.findall(file.read_text(encoding="utf-8"))}
+    return sorted(found)
+
+
 def main() -> None:
     """Encode, reduce, write."""
-    words = (HERE / "words.txt").read_text(encoding="utf-8").split()
+    words = own_words()
     model = multilingual.MultilingualEmbedder()
     pieces = [[multilingual._FIRST, *(model._tokenizer.encode(w).ids[:8] or [0]), multilingual._LAST] for w in words]
     by_length = defaultdict(list)

@@ -358,6 +358,21 @@ class FactWords:
     personal_titles: str
     # Alternatives: words that open a clause, where a message is cut before each clause is judged.
     clause_openers: str
+    # Words after which an opener opens no clause ("I can", "io so"); alternatives: openers that may only join nouns.
+    bound: Words
+    joins: str
+    # Alternatives: pronouns of other persons at the opening of a clause; words before one who belongs to the user.
+    other_pronouns: str
+    # Alternatives: a name is told without a word of the first person ("Ann here").
+    introductions: str
+    # Alternatives: how a letter closes before the name, and thanks, after which the name stands on a line of its own;
+    # and the sentence that such a name stands for.
+    closings: str
+    thanks: str
+    signed: str
+    # Alternatives: what takes back the words before it in the same breath.
+    slips: str
+    possessives: str
     # Alternatives: words before a statement that are no part of it; words by which users speak of themselves.
     clause_leads: str
     self_words: str
@@ -369,6 +384,10 @@ class FactWords:
     remembered_things: str
     standing: str
     standing_openers: str
+    # Alternatives: words by which a wish is for all later answers, wherever they stand in its sentence.
+    for_good: str
+    # Alternatives: the polite opening of a wish ("you can").
+    polite: str
     everything: str
     command_words: Words
     # How a clause in the first person is retold: spellings to write out first, words for the second and the third
@@ -410,6 +429,8 @@ class StatementWords:
 
     # Messages that work on a text, play a part or tell a story; sentences that suppose, quote or report.
     not_oneself: str
+    # Alternatives: a game of parts is proposed; what the user says after it may belong to the part.
+    plays: str
     not_stated: str
     question_openings: str
     # "just kidding": what may stand before it, and what makes it say something else.
@@ -430,6 +451,7 @@ class StatementWords:
     # Orders: at the beginning of a sentence, after one of the leads; and anywhere.
     order_leads: str
     orders_first: str
+    states_first: str
     orders_anywhere: str
     # Alternatives: words of orders against the rules that a model is given.
     hijacks: str

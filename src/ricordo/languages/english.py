@@ -905,6 +905,15 @@ FACTS = FactWords(
         r"and|but|so|because|cos|cuz|which|who|while|although|though|since|as|what|how|where|when|why|can|could|should"
         r"|would|please|pls|help|any"
     ),
+    bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
+    joins=r"and|or",
+    introductions=r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?",
+    closings=r"(?:kind |best |warm )?regards|best wishes|sincerely|yours(?: \w+)?|all the best",
+    thanks=r"cheers|(?:many )?thanks|thank you",
+    signed="my name is {name}",
+    slips=r"no,? wait(?:,? sorry)?|wait,? no|sorry,? no|(?:er|uh|um),? no|scratch that|or rather|i mean",
+    other_pronouns=r"he|she|he's|she's|hes|shes",
+    possessives=r"my|our",
     clause_leads=(
         r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hello|hey|um|uh|oh|just so you know"
         r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact"
@@ -933,6 +942,8 @@ FACTS = FactWords(
         r"|never(?= (?:\w+ ){0,1}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|suggest|recommend))"
         r"|(?:please )?call me|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
     ),
+    polite=r"can you|could you|would you|you can|you may",
+    for_good=r"always|never|ever|every time|each time|whenever|from now on|in future|next time|all my|any ?more|with me",
     standing_openers=r"from now on|from here on(?: out)?|going forward|henceforth|in future",
     everything=r"everything|anything|all",
     command_words=words(
@@ -1000,7 +1011,9 @@ FACTS = FactWords(
     third_verbs=_THIRD_VERBS,
     not_retold={
         "second": LazyPattern(r"\b(?:you|your|yours|u|ur|yourself)\b"),
-        "third": LazyPattern(r"\b(?:you|your|yours|u|ur|yourself|he|she|him|they|them|we|our|us|we're|we've)\b"),
+        "third": LazyPattern(
+            r"\b(?:you|your|yours|u|ur|yourself|he|she|him|they|them|we|our|us|we're|we've|and i|and me|me and)\b"
+        ),
     },
     since=r"since|from|as of",
     appositions=r"as (?:an?|the|someone)|being|speaking as",
@@ -1455,6 +1468,10 @@ QUESTIONS = QuestionWords(
 )
 
 STATEMENTS = StatementWords(
+    plays=(
+        r"role-?\s?play\w*|pretend\w*|act as|acting as|act out|(?:i'll|ill|i will|let me) (?:be|play) (?:the|an?|your) \w+"
+        r"|you(?: be| play| will be|'ll be) (?:the|an?|my) \w+|you(?:'re| are) (?:the|an?|my) \w+(?:,| and) i(?:'m| am|m)"
+    ),
     not_oneself=(
         r"translat\w+|proofread\w*|summari[sz]\w+|rewrit\w+|paraphras\w+|analy[sz]e|rephrase|correct (?:this|my|the)"
         r"|fix (?:this|my|the)|complete the|check my|write (?:a|an|me|my|the|this|about)|make up|repeat after|pretend\w*"
@@ -1463,7 +1480,7 @@ STATEMENTS = StatementWords(
         r"|ignore (?:all|any|the|your|every|previous)|system prompt|jailbreak"
     ),
     not_stated=(
-        r"if|unless|maybe|perhaps|possibly|probably|for example|for instance|e\.g|example|as if|were|would(?! like to)"
+        r"if|unless|maybe|perhaps|possibly|probably|for example|for instance|e\.g|example|as if|were|would(?! like to)|i could"
         r"|hypothetical\w*|joking|kidding|not true|it's false|you think|do you|say|says|said|saying|tells|told|telling"
         r"|asked|writes|wrote|according to|quote\w*|means|the sentence|the phrase|the word|the lyrics|sings|used to"
         r"|whether"
@@ -1483,11 +1500,16 @@ STATEMENTS = StatementWords(
     titles=words("dr mr mrs st"),
     joins=(r"(?:and|so|then|or)\s+(?=(?:i|i'm|im|i've|i'd|my|we|you|he|she|they|it|can you|could you|please)\b)"),
     cuts=r"but|because|although|though|however|while|whereas|since|cause|cuz",
+    states_first=(
+        r"never (?:been|had|done|seen|met|made|got|gone|went|ate|eaten|driven|drunk|learnt|\w+ed)"
+        r"|(?:don't|dont|do not|never) (?:really |ever |usually )?(?:own|have|eat|drink|drive|smoke|like|sleep|work|play|speak|cook)"
+        r"(?! (?:it|this|that|with)\b)|make (?:that|it|the(?: \w+){1,3}) (?:\d[\d.,]*|\w+days?)"
+    ),
     order_leads=r"please|and|then|now|just|only|always|never",
     orders_first=(
         r"ignore|forget|remember|respond|reply|answer|reveal|show|always|never|do|don't|act|behave|pretend|obey|follow"
         r"|translate|repeat|send|delete|remove|print|write|say|tell|use|output|execute|run|visit|click|open|call|give"
-        r"|make|let|please|must|should|treat|assume|consider|ensure|stop|start|trust|recommend|disregard|override"
+        r"|make|let|help me|help us|please|must|should|treat|assume|consider|ensure|stop|start|trust|recommend|disregard|override"
         r"|bypass|refer|reject|accept|grant|allow|include|insert|append|mention|be|keep|note"
     ),
     hijacks=(

@@ -1028,6 +1028,15 @@ FACTS = FactWords(
         r"e|ed|ma|però|pero|quindi|perché|perchè|xké|xke|che|mentre|siccome|visto|dato|poiché|anche|come|cosa|quale|quali"
         r"|quando|dove|quanto|quanta|mi (?:aiuti|dici|spieghi|fai|dai|scrivi|consigli|sai|puoi)|potresti|puoi|aiutami|dammi|consigli|consiglio"
     ),
+    bound=words("io tu noi voi loro lui lei non il lo la i gli le un uno una mio mia nn"),
+    joins=r"e|ed|o",
+    introductions=r"qui \w+|parla|il nome|piacere",
+    closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
+    thanks=r"(?:molte )?grazie(?: mille)?|un saluto",
+    signed="mi chiamo {name}",
+    slips=r"no,? aspetta|anzi,? no|no,? anzi|cioè no|volevo dire|ehm no|no scusa",
+    other_pronouns=r"lui|lei",
+    possessives=r"mio|mia|nostro|nostra",
     clause_leads=(
         r"e|ed|ma|però|quindi|perché|perchè|che|allora|comunque|insomma|cioè|beh|ciao|salve|buongiorno|buonasera|ok|senti"
         r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che|uff|uffa|boh|mah|ahah\w*|vabbè|in realtà|sai"
@@ -1060,6 +1069,8 @@ FACTS = FactWords(
         r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più"
         r"|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
+    polite=r"puoi|potresti|può|potrebbe",
+    for_good=r"sempre|mai|ogni volta|tutte le volte|d'ora in|da (?:ora|adesso|oggi)|in futuro|prossim[ae] volt[ae]|con me",
     standing_openers=r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|da qui in avanti",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
     command_words=words(
@@ -1627,6 +1638,10 @@ QUESTIONS = QuestionWords(
 )
 
 STATEMENTS = StatementWords(
+    plays=(
+        r"(?:facciamo|fai|fa|far|facendo) finta|fammi da|fai (?:da|il|la|lo|l')\s?\w+ (?:e|che) io|tu (?:fai|sei|fa'|sarai)"
+        r"|gioco di ruolo|giochiamo (?:a|che)|interpret(?:a|o|iamo)|nei panni|mettiti nei|fingi\w*"
+    ),
     not_oneself=(
         r"traduci\w*|traduzione|correggi\w*|correzione|riassumi\w*|analizza\w*|parafrasa\w*|riscrivi\w*|completa la"
         r"|completa le|scrivi\w*|inventa\w*|componi\w*|ripeti\w*|recita\w*|facciamo finta|fai finta|far finta"
@@ -1666,6 +1681,7 @@ STATEMENTS = StatementWords(
     cuts=(
         r"ma|però|pero'|bensì|invece|mentre|quindi|perciò|anche se|sebbene|tuttavia|perch[eé]'?|siccome|dato che|poiché"
     ),
+    states_first=r"mai (?:stato|stata|stati|avuto|fatto|visto|preso|\w+(?:ato|ito|uto))|do (?:lezioni|ripetizioni|una mano)",
     order_leads=r"per favore|e|poi|ora|solo|sempre|mai",
     # Second person, and the infinitive of command.
     orders_first=(

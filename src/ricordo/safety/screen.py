@@ -36,6 +36,7 @@ REPETITION = "repetition"
 STANDING_ORDER = "standing_order"
 # Opens a wish for all later answers; words about the model and its rules, which no such wish has.
 _WISH = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[\s,:]*")
+_POLITE = AnyLanguage(r"\b(?:<facts.polite>)\b")
 _OF_THE_MODEL = AnyLanguage(r"\b(?:<statements.orders_anywhere>|<statements.hijacks>)\b|https?:|www\.")
 _LONG_WORD = 32
 _FEW_WORDS = 15
@@ -83,7 +84,7 @@ def said_signals(text: str, origin: Trust) -> tuple[str, ...]:
     found = signals(text)
     if not found or _GROUPS[origin] != "own" or not _WISH.search(text):
         return found
-    rest = _WISH.sub(" ", text)
+    rest = _POLITE.sub(" ", _WISH.sub(" ", text))
     return found if signals(rest) or _OF_THE_MODEL.search(rest) else (STANDING_ORDER,)
 
 

@@ -40,6 +40,8 @@ _ORDER_FIRST = AnyLanguage(
     r"\W*(?:<statements.order_leads>)?\W*\b(?:<statements.orders_first>)\b",
     flags=0,
 )
+# What opens like an order and tells a state: "never been on a plane", "don't own a car".
+_STATE_FIRST = AnyLanguage(r"\W*(?:<statements.states_first>)\b", flags=0)
 _HIJACK = AnyLanguage(r"\b(?:<statements.hijacks>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 _ORDER_ANYWHERE = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 _STEM = 4  # letters shared by two forms of one word: "allergico" and "allergia"
@@ -237,9 +239,11 @@ def _clause_refusal(candidate: Claim) -> str:
     quote = fold(candidate.quote.replace("\u2019", "'"))
     if _HIJACK.search(quote):
         return "an instruction against the rules, or a link"
-    if not candidate.about.startswith("instruction:") and _ORDER_FIRST.match(quote):
+    order = _ORDER_FIRST.match(quote) and not _STATE_FIRST.match(quote)
+    if order and not candidate.about.startswith("instruction:"):
         return "an instruction or an address, not a claim"
-    if not _is_within(candidate.quote, stated_text(candidate.said.text)):
+    own = stated_text(candidate.quote) if candidate.about.startswith("instruction:") else candidate.quote
+    if not _is_within(own, stated_text(candidate.said.text)):
         return "the quote is not the user's own statement"
     return ""
 

@@ -2,9 +2,9 @@
 
 A message goes in, judged clauses come out. The message is cut into segments. Two models score each: a linear one over
 hashed observations (its words, its neighbours, punctuation, the message it stands in), and a small network of three
-convolutions over word vectors, which knows words that no training talk held. A last linear model weighs both scores
-against those of the neighbours and of the whole message. Weights and word vectors come from `judge.npz`, which
-`training/facts/train.py` makes; numpy is all that is needed here.
+convolutions over word vectors (the mean of a few such), which knows words that no training talk held. A last linear
+model weighs both scores against those of the neighbours and of the whole message. Weights and word vectors come from
+`judge.npz`, which `training/facts/train.py` makes; numpy is all that is needed here.
 """
 
 import logging
@@ -20,7 +20,7 @@ from itertools import islice, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.text import fold
 
 Weights = NDArray[np.float32]
@@ -30,6 +30,7 @@ SIZE = 1 << 15  # slots of the hashed observations
 LABELS = ("fact", "other", "plan", "instruction", "change", "end", "remember", "forget")
 SLACK = 4.0  # logits below the threshold at which clauses are still told, for guards that weigh more than words
 SURE_GROUP = 0.4  # least probability of a group that is told
+SURE_FORGET = 0.9  # least probability of a command to forget that has no word for it
 OTHER = "other"
 BUCKETS, HASHED, FLAGS = 4_096, 16, 6  # of the network: slots of hashed words, their dimensions, marks of a token
 LEVELS = 2.5  # steps of a standard deviation in a word vector
@@ -39,9 +40,16 @@ LONGEST_JUDGED = 4_000  # characters of a message that are judged; more is paste
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]{2,}[\"”»]|```.*?(?:```|\Z)|(?<=[\s:])'[^'\n]{8,}'(?=[\s.,!?]|$)", re.DOTALL)
 _MASK = "\ufffc"
 _CUT = AnyLanguage(
-    r"[.!?…;\n]+(?=\s|$)|\n+|[()\[\]]|\s[-–—]+\s|:(?=\s)|,(?!\d)|\s(?=(?:<facts.clause_openers>)\s)",
+    r"[.!?…;\n]+(?=\s|$)|\n+|[()\[\]]|\s[-–—]+\s|:(?=\s)(?!\s[\d€$£])|,(?!\d)(?!\s[A-ZÀ-Ý][\w'-]+,)|\s(?=(?:<facts.clause_openers>)\s)",
     flags=re.IGNORECASE,
 )
+_FORGET = AnyLanguage(r"\b(?:<facts.forget>)", flags=re.IGNORECASE)
+_JOIN = AnyLanguage(r"(?:<facts.joins>)\s", flags=re.IGNORECASE)
+_ONLY_JOINS = AnyLanguage(
+    r"(?:<facts.joins>)\s+(?!(?:<facts.self_words>|<facts.clause_openers>)\b)", flags=re.IGNORECASE
+)
+_ENDS_IN_NAME = re.compile(r",\s[A-ZÀ-Ý][\w'-]+$")
+_SHORT = 3  # words before a join that may be one part of a list of names or things
 _TOKEN = re.compile(r"[a-z]+'?|\d+|[^\sa-z\d]")
 _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|\n")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -156,7 +164,11 @@ def _described(model: "_Model", said: str, labels: Weights, groups: Weights) -> 
     about = model.attributes[:, slots].sum(axis=1) * model.attributes_scale + model.attributes_bias + groups
     groups, best = _shares(about), int(np.argmax(about))
     group = model.names[best] if groups[best] >= SURE_GROUP else OTHER
-    change = _shares(named)[[LABELS.index("change"), LABELS.index("end")]].sum()
+    shares = _shares(named)
+    change = shares[[LABELS.index("change"), LABELS.index("end")]].sum()
+    forget = LABELS.index("forget")
+    if shares[forget] < SURE_FORGET and not _FORGET.search(said):  # what is forgotten wrongly is lost
+        named[forget] = -np.inf
     return LABELS[int(np.argmax(named))], group, float(change)
 
 
@@ -172,6 +184,10 @@ def segments(text: str) -> list[ClauseSegment]:
     masked = _QUOTED.sub(lambda match: _MASK * len(match[0]), text)
     found, begin = [], 0
     for cut in [*_CUT.finditer(masked), None]:
+        if cut and cut[0].isspace() and "\n" not in cut[0] and _goes_on(masked, begin, cut):
+            continue
+        if cut and cut[0] == "," and _ENDS_IN_NAME.search(masked[begin : cut.start()]):  # "a friend, Ann, is ill"
+            continue
         end = cut.start() if cut else len(masked)
         start = begin
         while start < end and masked[start].isspace():
@@ -182,6 +198,14 @@ def segments(text: str) -> list[ClauseSegment]:
             found.append(ClauseSegment(start, end, cut[0].strip() if cut else ""))
         begin = cut.end() if cut else end
     return found
+
+
+def _goes_on(masked: str, begin: int, cut: re.Match[str]) -> bool:
+    """Whether an opening word opens nothing: after "I" or a preposition ("io so", "da quando"), or between nouns."""
+    said, rest = masked[begin : cut.start()].split(), masked[cut.end() :]
+    if _JOIN.match(rest):  # "Ann and I", "two cats and a dog"
+        return len(said) == 1 or (len(said) <= _SHORT and _ONLY_JOINS.match(rest) is not None)
+    return bool(said) and fold(said[-1]) in all_words("facts.leaning") | all_words("facts.bound")
 
 
 def words_of(text: str) -> list[str]:
@@ -317,10 +341,21 @@ def _bucket(word: str) -> int:
 def network_scores(
     model: "_Model", text: str, before: str | None, spans: Sequence[ClauseSegment]
 ) -> tuple[Weights, Weights, Weights]:
-    """What the network says of each segment: whether it states something, its label, its group."""
-    net = model.network
+    """What the networks say of each segment in the mean: whether it states something, its label, its group."""
     tokens, segment = token_rows(text, before, spans, model.word_id)
     vectors = model.vectors(tokens[:, 0])
+    told = [_one_network(net, tokens, segment, vectors, len(spans)) for net in model.networks]
+    stated, labels, groups = (np.mean(each, axis=0) for each in zip(*told, strict=True))
+    return stated, labels, groups
+
+
+def _one_network(
+    net: Mapping[str, Weights],
+    tokens: NDArray[np.int64],
+    segment: NDArray[np.int64],
+    vectors: Weights,
+    count: int,
+) -> tuple[Weights, Weights, Weights]:
     x = np.concatenate([vectors, net["hashed"][tokens[:, 1:5]].sum(axis=1), tokens[:, 5:].astype(np.float32)], axis=1)
     x = _relu(x @ net["inner_weight"].T + net["inner_bias"])
     for number, gap in enumerate(GAPS):
@@ -330,8 +365,8 @@ def network_scores(
         x = x + _relu(seen + net[f"convolutions_{number}_bias"])
     own = segment >= 0
     whole = x[own].max(axis=0) if own.any() else np.full(x.shape[1], -10, np.float32)
-    mean, peak = np.zeros((len(spans), x.shape[1]), np.float32), np.full((len(spans), x.shape[1]), -10, np.float32)
-    words = np.zeros((len(spans), vectors.shape[1]), np.float32)
+    mean, peak = np.zeros((count, x.shape[1]), np.float32), np.full((count, x.shape[1]), -10, np.float32)
+    words = np.zeros((count, vectors.shape[1]), np.float32)
     for place in set(segment[own].tolist()):
         rows = segment == place
         mean[place], peak[place], words[place] = x[rows].mean(axis=0), x[rows].max(axis=0), vectors[rows].mean(axis=0)
@@ -365,7 +400,7 @@ class _Model:
     names: tuple[str, ...]
     words: NDArray[np.uint32]  # hashes of the known words, in order
     table: NDArray[np.uint8]  # their vectors, two values a byte
-    network: Mapping[str, Weights]
+    networks: tuple[Mapping[str, Weights], ...]
 
     @property
     def width(self) -> int:
@@ -413,13 +448,14 @@ def _stored_model() -> _Model:
             tuple(str(name) for name in stored["names"]),
             stored["words"],
             stored["table"],
-            {
-                name.removeprefix("net_"): stored[name].astype(np.float32)
-                for name in stored.files
-                if name.startswith("net_") and name not in ("net_hashed", "net_hashed_scale")
-            }
-            | {"hashed": stored["net_hashed"].astype(np.float32) * np.float32(stored["net_hashed_scale"])},
+            tuple(_stored_network(stored, f"net{number}_") for number in range(int(stored["networks"]))),
         )
+
+
+def _stored_network(stored: Mapping[str, NDArray[np.float32]], prefix: str) -> Mapping[str, Weights]:
+    own = {name.removeprefix(prefix): stored[name] for name in stored if name.startswith(prefix)}
+    scale = np.float32(own.pop("hashed_scale"))
+    return {name: value.astype(np.float32) * (scale if name == "hashed" else 1) for name, value in own.items()}
 
 
 def _slots(seen: Iterable[str]) -> list[int]:

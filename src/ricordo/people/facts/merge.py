@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from uuid import UUID, uuid5
 
 from ricordo.languages.registry import all_words
@@ -26,7 +27,7 @@ from ricordo.people.facts.claims import (
     is_same_subject,
     refusal_reason,
 )
-from ricordo.people.facts.judge import likeness
+from ricordo.people.facts.judge import OTHER, likeness
 from ricordo.people.facts.timeline import (
     MAX_SOURCES,
     Statement,
@@ -45,7 +46,9 @@ from ricordo.safety.screen import least_trusted
 _SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
 # What belonging to one group adds to the nearness of two statements; the least nearness of a change to what it changes,
 # and of a standing wish, or of what may be a change, to what it replaces; the least probability of a change.
-_GROUPED, _NEAR, _NEAR_OTHERWISE, _MAYBE = 0.5, 0.55, 0.9, 0.12
+_GROUPED, _NEAR, _NEAR_OTHERWISE, _MAYBE = 0.5, 0.55, 0.9, 0.15
+_SURE, _CERTAIN = 0.65, 0.9  # least probability of a change that need not be so near; that is no addition
+_LATEST = 0.15  # what having been said last adds
 _NEAR_ONLY = 0.2  # if there is only one fact that can be meant
 # The groups of the subjects that patterns name.
 _GROUPS = {
@@ -64,15 +67,20 @@ def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
             return replace(claim, about=fact.about, kind=fact.kind)
         if (
             fact.text
-            and fact.about
             and fact.about.startswith("instruction:") == instruction
             and fact.valid_from < claim.said.created_at
-            and (fact.about not in current or current[fact.about].valid_from < fact.valid_from)
+            and (key := fact.about or fact.id)
+            and (key not in current or current[key].valid_from < fact.valid_from)
         ):
-            current[fact.about] = fact
+            current[key] = fact
     facts = [fact for fact in current.values() if all(source.message_id != claim.said.id for source in fact.sources)]
     chosen = _replaced(claim, facts) if claim.replaces or instruction or claim.change >= _MAYBE else None
-    return replace(claim, about=chosen.about, kind=chosen.kind) if chosen else claim
+    return replace(claim, about=chosen.about or own_about(chosen), kind=chosen.kind) if chosen else claim
+
+
+def own_about(fact: Fact) -> str:
+    """The subject of a fact that had none of its own, once another takes its place."""
+    return f"said:{OTHER}:{fact.id}"
 
 
 def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
@@ -83,25 +91,39 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     """
     terms = {fact.id: _terms(fact.text, fact.language) for fact in facts}
     common = Counter(term for own in terms.values() for term in own)
+    if claim.change < _CERTAIN:  # "took a degree in law" says nothing of another degree
+        added = _introduced(claim.text, claim.language)
+        facts = [fact for fact in facts if not added & terms[fact.id]]
     wanted = _terms(claim.text, claim.language)
     group = group_of(claim.about)
 
+    sure = claim.replaces and claim.change >= _SURE
+    latest = max((fact.valid_from for fact in facts), default=None)
+
     def nearness(fact: Fact) -> float:
         shared = sum(1 / common[term] for term in terms[fact.id] & wanted)
-        grouped = group_of(fact.about) == group != "other" and (claim.replaces or group in _SINGLE)
-        return shared + _GROUPED * grouped + likeness(fact.text, claim.text)
+        grouped = group_of(fact.about) == group != "other" and (sure or group in _SINGLE)
+        return shared + _GROUPED * grouped + _LATEST * (fact.valid_from == latest) + likeness(fact.text, claim.text)
 
     if not facts:
         return None
     best = max(facts, key=lambda fact: (nearness(fact), fact.valid_from))
-    if nearness(best) >= (_NEAR if claim.replaces else _NEAR_OTHERWISE):
+    if nearness(best) >= (_NEAR if sure else _NEAR_OTHERWISE):
         return best
-    return best if len(facts) == 1 and claim.replaces and nearness(best) >= _NEAR_ONLY else None
+    return best if len(facts) == 1 and sure and nearness(best) >= _NEAR_ONLY else None
 
 
 def _terms(text: str, language: str) -> frozenset[str]:
     """The stems and the words of a sentence: names are the same in both languages, stems are not."""
     return core_terms("other", text, language) | core_terms("name", text, language)
+
+
+def _introduced(text: str, language: str) -> frozenset[str]:
+    """The terms that a sentence brings in as new, by an indefinite article."""
+    articles = all_words("followups.indefinite")
+    said = text.lower().replace("'", " ").split()
+    new = " ".join(word for before, word in pairwise(said) if before in articles)
+    return _terms(new, language) if new else frozenset()
 
 
 def facts_to_forget(command: ForgetCommand, known: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -183,6 +205,10 @@ def merge_claims(
             # A message makes one statement about a subject: of two that change one fact, the other stands alone.
             rivals = (claim.said.id for claim in touched.get(there.about, ()))
             candidate = candidate if there.about != candidate.about and candidate.said.id in rivals else there
+        for fact in facts.values():  # what is replaced gets a subject, so that both have one timeline
+            if not fact.about and own_about(fact) == candidate.about:
+                facts[fact.id] = replace(fact, about=candidate.about)
+                break
         if candidate.about:
             touched[_about(candidate, facts.values(), similarity)].append(candidate)
         else:
@@ -302,6 +328,8 @@ def _timeline(
             return True
         if one.kind != other.kind or not one.text or not other.text:
             return False
+        if other.candidate and other.candidate.replaces and other.made_by == JUDGE:
+            return False  # what changes or ends a fact does not repeat it, even if it adds no word
         return is_same_claim(one.kind, one.words, other.words, narrower=True, similarity=similarity)
 
     runs = facts_from_runs(

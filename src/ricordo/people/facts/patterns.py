@@ -51,8 +51,11 @@ def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...
     return tuple(found.values())
 
 
-def read_clause(quote: str, said: UserMessage, zone: tzinfo = UTC) -> Claim | None:
-    """What a pattern reads from a clause that is known to state something, with everyday spellings written out."""
+def read_clause(quote: str, said: UserMessage, zone: tzinfo = UTC, *, named: bool = False) -> Claim | None:
+    """What a pattern reads from a clause that is known to state something, with everyday spellings written out.
+
+    With `named` it is known to tell a name: then "I'm Ann" needs no greeting before it.
+    """
     said_on = said.created_at.astimezone(zone).date()
     for table in (each.facts for each in languages()):
         pieces = re.split(r"([\w'\u2019]+)", quote)
@@ -61,7 +64,7 @@ def read_clause(quote: str, said: UserMessage, zone: tzinfo = UTC) -> Claim | No
         lead = table.lead.match(plain)
         for text in (plain, plain[lead.end() :]) if lead else (plain,):
             for pattern in table.patterns:
-                match = None if pattern.greeted else _regex(pattern, languages()).fullmatch(text)
+                match = None if pattern.greeted and not named else _regex(pattern, languages()).fullmatch(text)
                 if match and (claim := _claim_from_match(pattern, match.groupdict(), quote, table, said, said_on)):
                     return claim
     return None

@@ -24,7 +24,7 @@ from ricordo.people.facts.claims import (
     refusal_reason,
 )
 from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, supposes
-from ricordo.people.facts.judge import Judged, describe, is_available, judge, segments
+from ricordo.people.facts.judge import OTHER, Judged, describe, is_available, judge, segments
 from ricordo.people.facts.patterns import claims_in_message, read_clause
 from ricordo.recall.evidence import snowball_stems, tokens
 from ricordo.records.derived import FactKind
@@ -34,24 +34,41 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 # that supposes or reports; and of a message in which the user does not speak of themselves. How much less sure of a
 # sentence that states a wish for all later answers.
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
+_OF_THE_KNOWN = -0.4  # of a clause that changes or ends something: it often leaves out whose it is
 _IN_PASSING = -0.6  # of a word about oneself before a sentence in the first person
-_ONLY_WISH = 0.5  # of a wish that does not say that it is for all later answers
-_PLAYED_BEFORE = 0.4  # of a message after one that works on a text or plays a part
-_SURE_FRAGMENT = 1.5  # least margin of a fragment that is told by itself
+_ONLY_WISH = 0.2  # of a wish that does not say that it is for all later answers
+_WISH_OF_NOW = 1.5  # the same in a message that asks for something: the wish may be for that answer alone
+_FOR_ALL = -1.0  # of a wish whose sentence says so ("always", "every time")
+_WORKED_BEFORE, _PLAYED_BEFORE = 0.4, 2.0  # of a message after one that works on a text, or gives the user a part
+_SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment that is told by itself; of one in no group
 _POSSIBLE = -0.8  # least margin of a clause that a model takes for a statement
 _LEAD = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)+")
-_SELF = AnyLanguage(r"\b(?:<facts.self_words>)\b")
+_SELF = AnyLanguage(r"\b(?:<facts.self_words>|<facts.introductions>)\b")
 _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.remember>)\s*")
 _FORGET = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.forget>)\b")
 _OF_MEMORY = AnyLanguage(r"\s*(?:<facts.remembered_things>)\b")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
+_FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
+_PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
+_ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
 _APPOSITION = AnyLanguage(r"\W*(?:<facts.appositions>)\s")
 _SELF_AFTER = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
+_SIGNED = AnyLanguage(
+    r"(?:^|\W)(?:(?i:<facts.closings>)[\s,.!-]*[\n,.-]|(?i:<facts.thanks>)[\s,.!-]*\n)"
+    r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4})\s*$",
+    flags=0,
+)
+_TITLE = re.compile(r"^(?:\w{2,5}\. )+")
+_SLIP = AnyLanguage(r"\b(?:<facts.slips>)\b[\s,]*")
+_OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
+_WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
 _JOINED = re.compile(r"\s*,?\s*")
 _SENTENCE_MARKS = tuple(".!?…;\n")
+_CHANGES = ("change", "end")
+_MANNER = "manner"  # the group of what is said about answers
 _SHORT = 3  # words of a segment that is told together with its neighbour
 _MASK = "\ufffc"
 
@@ -106,9 +123,24 @@ def message_claims(said: UserMessage, before: UserMessage | None = None, zone: t
     """The claims of one message: by patterns, then what it commands to remember, then by judged clauses."""
     dropped = [(at, at + len(each.quote)) for each in forget_commands(said) if (at := said.text.find(each.quote)) >= 0]
     matched = [claim for claim in claims_in_message(said, zone) if not _within(said, claim, dropped)]
+    matched += signed_name(said, matched, zone)
     matched += remembered_claims(said, matched, zone)
     judged = judged_claims(said, before, matched, zone)
     return (*matched, *(claim for claim in judged if not _within(said, claim, dropped)))
+
+
+def signed_name(said: UserMessage, known: Sequence[Claim], zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """The name under a message that closes like a letter, unless it is the letter of others that the user works on."""
+    flat = stated_text(said.text)
+    signed = _SIGNED.search(flat)
+    if not signed or (":" in flat and is_not_oneself(said.text)) or any(claim.about == "name" for claim in known):
+        return ()
+    start, end = signed.span("name")
+    language = guess_language(said.text)
+    sentence = language_by_code(language).facts.signed.format(name=_TITLE.sub("", flat[start:end]))
+    read = read_clause(sentence, replace(said, text=sentence), zone)
+    claim = replace(read, quote=said.text[start:end], said=said, made_by=JUDGE) if read else None
+    return (claim,) if claim and not refusal_reason(claim) else ()
 
 
 def _within(said: UserMessage, claim: Claim, spans: Iterable[tuple[int, int]]) -> bool:
@@ -130,7 +162,7 @@ def judged_claims(
         ):
             continue
         claim = _claim(clause, flat, said, language, zone)
-        if claim and clause.margin < _SURE_FRAGMENT and _is_fragment(claim.quote):
+        if claim and clause.margin < _sure_fragment(clause) and _is_fragment(claim.quote):
             continue
         if claim and not refusal_reason(claim):
             found.setdefault(claim.text, claim)
@@ -140,23 +172,32 @@ def judged_claims(
 def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     """The judged clauses of a message that pass the guards; short neighbours of one kind are joined."""
     flat = stated_text(text)
-    needed = _needed(text, before)
+    needed, impersonal = _needed(text, before), not _SELF.search(flat)
     found: list[Judged] = []
     for clause in judge(text, before):
         words = flat[clause.start : clause.end]
-        if len(words) < clause.end - clause.start or _MASK in words:
+        wish = clause.label == "instruction"
+        # A wish may name words that it is about ("never say “dear”"); a statement in quotation marks is of others.
+        if len(words) < clause.end - clause.start or (_MASK in words and not (wish and words.strip(_MASK + " "))):
             continue
         standing = _STANDING_WISH.match(words) is not None
         weighed = _STANDING if standing else _SUPPOSED if supposes(words) else 0.0
+        if wish and impersonal:
+            weighed -= _IMPERSONAL  # orders have no first person
+        asks = "?" in flat
+        if wish and not standing and _is_for_good(flat, clause):
+            weighed, asks = weighed + _FOR_ALL, False
         if _APPOSITION.match(words) and _SELF_AFTER.match(flat[clause.end :]):
             weighed += _IN_PASSING
-        if clause.margin < needed + weighed:
+        if clause.label in _CHANGES and weighed == 0.0:
+            weighed = _OF_THE_KNOWN
+        if clause.margin < needed + weighed or _is_heading(flat, clause):
             continue
         if standing:
             clause = replace(clause, label="instruction")
-        elif clause.label == "instruction" and _SELF_FIRST.match(words):
+        elif wish and _SELF_FIRST.match(words) and not _ADDRESSED.search(words):
             clause = replace(clause, label="fact")
-        elif clause.label == "instruction" and clause.margin < needed + _ONLY_WISH:
+        elif wish and clause.margin < needed + weighed + (_WISH_OF_NOW if asks else _ONLY_WISH):
             continue
         last = found[-1] if found else None
         if last and _belongs_to(last, clause, flat):
@@ -166,12 +207,26 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     return tuple(found)
 
 
+def _is_for_good(flat: str, clause: Judged) -> bool:
+    """Whether the sentence of a wish says that it is for all later answers."""
+    opening = max(flat.rfind(mark, 0, clause.start) for mark in ".!?\n") + 1
+    closing = min((at for mark in ".!?\n" if (at := flat.find(mark, clause.end)) >= 0), default=len(flat))
+    return flat[closing : closing + 1] != "?" and _FOR_GOOD.search(flat[opening:closing]) is not None
+
+
+def _is_heading(flat: str, clause: Judged) -> bool:
+    """Whether a clause only announces the next: "update: …"."""
+    return flat[clause.end : clause.end + 1] == ":" and len(flat[clause.start : clause.end].split()) <= _SHORT
+
+
 def _needed(text: str, before: str | None = None) -> float:
     """The least margin of a clause, by the message that it stands in."""
-    needed = _PLAYED if is_not_oneself(text) else 0.0
+    needed = _PLAYED if is_not_oneself(text) or _PLAYS.search(stated_text(text)) else 0.0
     if not _SELF.search(stated_text(text)):
         needed += _IMPERSONAL
-    return needed + (_PLAYED_BEFORE if before and is_not_oneself(before) else 0.0)
+    if before and _PLAYS.search(stated_text(before)):
+        return needed + _PLAYED_BEFORE
+    return needed + (_WORKED_BEFORE if before and is_not_oneself(before) else 0.0)
 
 
 def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
@@ -186,6 +241,10 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
     first = next(iter(tokens(bare)), "")
     leans = first in all_words("facts.leaning") or (first.isdigit() and shortest <= _SHORT)
     return leans or shortest <= (_SHORT if last.label == clause.label else 1) or _SINCE.match(words) is not None
+
+
+def _sure_fragment(clause: Judged) -> float:
+    return _SURE_FRAGMENT if clause.attribute != OTHER and clause.label != "instruction" else _ODD_FRAGMENT
 
 
 def _is_fragment(words: str) -> bool:
@@ -279,15 +338,24 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     lead = _LEAD.match(flat[start:end])
     if lead and clause.label != "instruction":
         start += lead.end()
+    if slips := list(_SLIP.finditer(flat[start:end])):
+        start += slips[-1].end()  # what was said before it is not meant
     end = _trimmed(flat, start, end)
     quote = said.text[start:end]
     if sum(c.isalnum() for c in quote) < 3:
         return None
-    if clause.label in ("fact", "remember", "change") and (read := read_clause(quote, said, zone)):
+    if clause.label in ("fact", "remember", "change") and (
+        read := read_clause(quote, said, zone, named=clause.attribute == "name")
+    ):
         return replace(read, made_by=JUDGE, replaces=clause.label == "change", change=clause.change)
     opening, closing = language_by_code(language).summaries.user_quoted
-    told = None if clause.label == "instruction" else retold(quote, language, "third")
-    family = "instruction" if clause.label == "instruction" else "said"
+    replaces = clause.label in _CHANGES
+    wish = clause.label == "instruction" or (replaces and clause.attribute == _MANNER)  # a changed wish is a wish
+    told = None if wish else retold(quote, language, "third")
+    if _OTHER_FIRST.match(quote):  # "my nan is ill, she lives in Bath"
+        for named in _WHOSE.finditer(flat[:start]):
+            told = f"{named[1][:1].upper()}{named[1][1:]}: {quote[:1].lower()}{quote[1:]}"
+    family = "instruction" if wish else "said"
     digest = hashlib.blake2b(f"{said.id}\x1f{quote}".encode("utf-8", "replace"), digest_size=8).hexdigest()
     return Claim(
         kind=_KINDS.get(clause.label, "other"),
@@ -298,6 +366,6 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
         said=said,
         confidence=round(1 - 0.5 ** (1 + max(0.0, clause.margin)), 3),
         made_by=JUDGE,
-        replaces=clause.label in ("change", "end"),
+        replaces=replaces,
         change=clause.change,
     )
