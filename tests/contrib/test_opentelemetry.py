@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +40,11 @@ class Spans:
     def last(self) -> dict[str, Any]:
         """The attributes of the newest span."""
         return dict(self.all()[-1].attributes or {})
+
+
+def names(spans: Spans) -> list[str]:
+    """The names of all spans, in the order in which they ended."""
+    return [span.name for span in spans.all()]
 
 
 @pytest.fixture
@@ -184,3 +192,88 @@ def test_without_it_nothing_is_imported() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def test_spans_of_openai_agents(spans: Spans, memory: ricordo.Memory) -> None:
+    """Items of a session of the OpenAI Agents SDK are kept, read and cleared in spans."""
+    pytest.importorskip("agents", reason="openai-agents is not installed: scripts/test-integrations")
+    from ricordo.contrib.agents import RicordoSession
+
+    instrument(tracer_provider=spans.provider)
+    session = RicordoSession("s1", memory, user_id="anna")
+
+    async def use() -> None:
+        await session.add_items([{"role": "user", "content": SECRET}])
+        await session.get_items()
+        await session.clear_session()
+
+    asyncio.run(use())
+    assert names(spans) == ["create_memory", "search_memory", "delete_memory"]
+    assert all((span.attributes or {})["gen_ai.conversation.id"] == "s1" for span in spans.all())
+
+
+def test_spans_of_langchain(spans: Spans, memory: ricordo.Memory) -> None:
+    """Messages of a chat history of LangChain are kept and cleared in spans; reading it back is none."""
+    pytest.importorskip("langchain_core", reason="langchain is not installed: scripts/test-integrations")
+    from langchain_core.messages import AIMessage, HumanMessage
+
+    from ricordo.contrib.langchain import RicordoChatMessageHistory
+
+    instrument(tracer_provider=spans.provider)
+    history = RicordoChatMessageHistory(memory, "s1", user_id="anna")
+    history.add_messages([HumanMessage(SECRET), AIMessage("What a name!")])
+    assert len(history.messages) == 2
+    history.clear()
+    assert names(spans) == ["create_memory", "create_memory", "delete_memory"]
+
+
+def test_spans_of_llamaindex(spans: Spans, memory: ricordo.Memory) -> None:
+    """The memory of LlamaIndex keeps messages and makes contexts in spans."""
+    pytest.importorskip("llama_index.core", reason="llama-index is not installed: scripts/test-integrations")
+    from llama_index.core.llms import ChatMessage
+
+    from ricordo.contrib.llamaindex import RicordoMemory
+
+    instrument(tracer_provider=spans.provider)
+    block = RicordoMemory(memory=memory, user_id="anna", session_id="s1")
+    block.put(ChatMessage(role="user", content=SECRET))
+    block.put(ChatMessage(role="assistant", content="What a name!"))
+    block.get("What is my cat called?")
+    assert {"create_memory", "search_memory"} <= set(names(spans))
+
+
+def test_spans_of_google_adk(spans: Spans, memory: ricordo.Memory) -> None:
+    """A search of the memory service of Google ADK is a span."""
+    pytest.importorskip("google.adk", reason="google-adk is not installed: scripts/test-integrations")
+    from ricordo.contrib.adk import RicordoMemoryService
+
+    instrument(tracer_provider=spans.provider)
+    service = RicordoMemoryService(memory)
+    asyncio.run(service.search_memory(app_name="app", user_id="anna", query="cat"))
+    assert names(spans) == ["search_memory"]
+
+
+def test_the_launcher_of_opentelemetry_finds_it() -> None:
+    """The entry point names the class that `opentelemetry-instrument` makes."""
+    (found,) = entry_points(group="opentelemetry_instrumentor", name="ricordo")
+    assert found.load() is RicordoInstrumentor
+
+
+def test_a_program_under_the_launcher_has_spans() -> None:
+    """Under `opentelemetry-instrument` a program that knows nothing of it writes its spans to the exporter."""
+    pytest.importorskip("opentelemetry.distro", reason="opentelemetry-distro is not installed")
+    code = (
+        "import ricordo; m = ricordo.open(':memory:', embedder='light');"
+        f"m.session(user_id='a').add_turn({SECRET!r}, 'ciao'); m.search('cat', user_id='a'); m.close()"
+    )
+    silent = {f"OTEL_{each}_EXPORTER": "none" for each in ("METRICS", "LOGS")}
+    told = subprocess.run(
+        [Path(sys.executable).with_name("opentelemetry-instrument"), sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **silent, "OTEL_TRACES_EXPORTER": "console"},
+    )
+    assert '"name": "create_memory"' in told.stdout
+    assert '"name": "search_memory"' in told.stdout
+    assert "Moon" not in told.stdout
