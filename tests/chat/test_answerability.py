@@ -37,6 +37,11 @@ def passage(text: str, *, number: int = 1, role: str = "user", cosine: float = 0
         ("what did the vet charge me?", "amount"),
         ("why is Kofi leaving?", "reason"),
         ("tell me about the boat", ""),
+        ("when is my grade 5 exam?", "time"),
+        ("quando ho l'esame del livello 5?", "time"),
+        ("fino a quando pago l'auto?", "time"),
+        ("che operazione devo fare?", ""),
+        ("da chi la faccio controllare?", "person"),
     ],
 )
 def test_wanted_type(question: str, wanted: str) -> None:

@@ -8,9 +8,11 @@ import pytest
 
 import ricordo
 from ricordo import Memory
+from ricordo.chat.answerability import ANSWERED_FROM
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, ChatResponse
 from ricordo.errors import StoreUnavailable
+from ricordo.languages.registry import language
 from ricordo.records.turns import Owner
 from ricordo.worker import SessionLane
 
@@ -392,3 +394,36 @@ def test_a_pronoun_means_who_was_talked_of(memory: Memory, first: str, second: s
 def test_a_wish_is_repeated_as_it_was_said(memory: Memory, wish: str, told: str) -> None:
     """A standing wish is acknowledged as one, with the words that matter."""
     assert told in ask(memory, wish, "fred").message
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("My son Danylo is 8 and speaks better than me", "What is my husband called?"),
+        ("Mio figlio Danylo ha 8 anni e parla meglio di me", "Come si chiama mio marito?"),
+        ("My sister Clelia wants to keep the shop", "How old is my mother?"),
+        ("Mia sorella Clelia vuole tenere la bottega", "Quanti anni ha mia madre?"),
+    ],
+)
+def test_another_relative_is_no_answer(memory: Memory, said: str, question: str) -> None:
+    """The name or age of a relative who was never talked of is not taken from another one."""
+    memory.session(user_id="gina").add_turn(said, "Ok.")
+    told = ask(memory, question, "gina").message
+    assert not any(name in told for name in ("Danylo", "Clelia"))
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("We took the boat out on the lake with my neighbour", "where did we buy the boat?"),
+        ("Abbiamo portato la barca sul lago con il mio vicino", "dove abbiamo comprato la barca?"),
+    ],
+)
+def test_the_nearest_is_not_told_as_the_answer(memory: Memory, said: str, question: str) -> None:
+    """A message that may answer is quoted behind the sentence that no certain answer was found; it is a source."""
+    memory.session(user_id="hugo").add_turn(said, "Ok.")
+    told = ask(memory, question, "hugo")
+    assert told.message.startswith((language("en").reader.unsure, language("it").reader.unsure))
+    assert said in told.message
+    assert told.confidence < ANSWERED_FROM
+    assert len(told.metadata["memory_sources"]) == 1

@@ -29,7 +29,7 @@ ANSWERED = ("fact", "recall", "update", "list", "count")
 REFUSED = ("refuse", "nowhere")
 RANKING_PENALTY, ANSWER_PENALTY, REPLACED_PENALTY = 5.0, 40.0, 10.0
 FOREIGN = 3  # questions of other rows for each row
-DELETED = 0.2  # weight of a question whose answer was taken away
+SHARES = {"deleted": 0.2, "foreign": 0.4}  # weights of questions whose answer was taken away, or of another row
 PAST = 0.3  # weight, in the ranking, of a message that held the answer before: another model tells what counts now
 
 
@@ -145,11 +145,10 @@ def fit(asked: list[Asked]) -> Weights:
             if part(each) == third:
                 logits = list(each.rows @ weights)
                 numbers = question_features(each.question, each.passages, each.rows, logits)
-                share = DELETED if each.kind == "deleted" else 1.0
-                best.append((each.kind, numbers, float(each.right.any()), share))
+                best.append((each.kind, numbers, float(each.right.any()), SHARES.get(each.kind, 1.0)))
                 later += replacements(each, logits)
     found = {"RANKING": ranking(asked)}
-    for name, left_out in (("RELATED", (*REFUSED, "deleted")), ("ANSWERED", ("foreign",))):
+    for name, left_out in (("RELATED", (*REFUSED, "deleted")), ("ANSWERED", ())):
         kept = [row for row in best if row[0] not in left_out]
         rows, labels, shares = (np.array([row[at] for row in kept]) for at in (1, 2, 3))
         found[name] = logistic(rows, labels, ANSWER_PENALTY, shares)

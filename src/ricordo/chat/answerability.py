@@ -2,15 +2,16 @@
 
 Pure: a question and messages go in, scored messages come out. A first model ranks them by meaning, words, speaker and
 date, and by whether something of the wanted type (a name, an age, a time) stands near those words. Two more tell from
-the best of them whether the question is answered at all: whether the talk knows its subject, and whether it holds the
-detail that is asked for. A last one tells whether a later message replaces the best one. All are logistic models with
-weights fitted on labelled talk (docs/answering.md).
+the best of them whether the talk knows the subject of the question, and whether it holds the detail that is asked for.
+A last one tells whether a later message replaces the best one. All are logistic models with weights fitted on labelled
+talk (docs/answering.md).
 """
 
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 
 from ricordo.chat.answer_weights import ANSWERED, RANKING, RELATED, REPLACED
@@ -34,8 +35,9 @@ _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
 _DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
 _SMOOTHING = 6
-_COUNTED = 44  # the place of `counted` among the features
-RELATED_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.38, 0.4  # measured: docs/answering.md
+_COVERED, _COUNTED, _ANSWERS = 4, 13, 17  # places of features that are shown beside the probability
+_MISSING = (NAMING, ("age",), ("colour", "code", "surname"), ("amount", "number"), ("time",), ("place",))
+RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.2, 0.45, 0.4  # measured: docs/answering.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,12 @@ class Findings:
     @property
     def is_answer(self) -> bool:
         """Whether the best passage answers the question."""
-        return self.is_related and self.answered >= ANSWERED_FROM
+        return self.answered >= ANSWERED_FROM
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the best passage may answer the question: it is quoted as the nearest, not as the answer."""
+        return self.is_related and self.answered >= NEAR_FROM
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,104 +114,162 @@ class _Held:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    """The messages that are offered for a question, with what is compared among all of them."""
+
+    asked: MemoryQuestion
+    passages: Sequence[MemoryPassage]
+    own: Sequence[frozenset[str]]
+    turns: dict[tuple[str, int], str]
+    worths: Sequence[float]
+    cosine: tuple[float, float, float]  # mean, spread, greatest
+    rank: dict[datetime, float]
+
+    @staticmethod
+    def of(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> "_Offered":
+        own = [_stems(each.text) for each in passages]
+        turns: dict[tuple[str, int], str] = {}
+        for passage in passages:
+            turn = (passage.session_id, passage.turn_number)
+            turns[turn] = f"{turns.get(turn, '')} {passage.text}"
+        cosines = [each.cosine for each in passages]
+        mean = sum(cosines) / max(1, len(cosines))
+        spread = math.sqrt(sum((each - mean) ** 2 for each in cosines) / max(1, len(cosines))) + 0.02
+        order = sorted({each.said_at for each in passages})
+        rank = {moment: at / max(1, len(order) - 1) for at, moment in enumerate(order)}
+        worths = _worths(asked, own)
+        return _Offered(asked, passages, own, turns, worths, (mean, spread, max(cosines, default=0.0)), rank)
+
+    def row(self, at: int) -> tuple[float, ...]:
+        """What is known of one message; `_COVERED`, `_ANSWERS` and `_COUNTED` are places in it."""
+        passage, plain = self.passages[at], folded(self.passages[at].text)
+        held = _Held.of(self.asked, passage.text)
+        return (
+            1.0,
+            *self._by_words(at),
+            *_by_count(self.asked, held, self.own[at]),
+            *_by_type(self.asked, held),
+            *_by_speaker(self.asked, passage),
+            *self._by_names(passage),
+            *self._by_answer(held),
+            *_by_kind(self.asked, held, plain),
+            float(passage.text.rstrip().endswith("?")),
+            float(len(self.own[at]) < 3),
+            self.rank[passage.said_at],
+            float(_CHANGED.search(plain) is not None),
+            min(1.0, len(self.own[at]) / 20),
+        )
+
+    def _by_words(self, at: int) -> tuple[float, ...]:
+        """Meaning, and the share of the question in the message, its turn and the turn before."""
+        asked, passage, total = self.asked, self.passages[at], sum(self.worths) or 1.0
+        pairs = list(zip(asked.terms, asked.alike, strict=True))
+        said = [heard(term, like, self.own[at]) for term, like in pairs]
+        near = _at_least(said, _AROUND, pairs, passage.around)
+        wide = _at_least(near, _BEFORE, pairs, self._beside(passage, -1))
+        covered = (sum(map(_product, self.worths, each)) / total for each in (said, near, wide))
+        fresh = len(self.own[at].difference(*asked.terms)) if asked.terms else len(self.own[at])
+        mean, spread, greatest = self.cosine
+        return (
+            (passage.cosine - mean) / spread,
+            passage.cosine - greatest,
+            *covered,
+            min(said, default=0.5),
+            sum(each == 0 for each in wide) / max(1, len(wide)),
+            float(not any(said)),
+            float(not asked.terms),
+            min(wide, default=0.5),
+            float(fresh < 2),
+            min(1.0, fresh / 8),
+        )
+
+    def _beside(self, passage: MemoryPassage, step: int) -> str:
+        """The turn before or after the one of a message."""
+        return self.turns.get((passage.session_id, passage.turn_number + step), "")
+
+    def _by_names(self, passage: MemoryPassage) -> tuple[float, ...]:
+        """Whether the names of the question are in the message, or at least around it."""
+        names = self.asked.names.difference(_names(passage.text))
+        around = (_names(passage.around), _names(self._beside(passage, -1)), _names(self._beside(passage, 1)))
+        return (
+            float(bool(names)),
+            float(bool(names.difference(*around))),
+            float(bool(self.asked.names) and not names),
+        )
+
+    def _by_answer(self, held: _Held) -> tuple[float, ...]:
+        """How a possible answer and the words of the question stand together."""
+        unsaid = len(self.asked.terms) - len(frozenset().union(*held.heard.values()))
+        return (
+            float(bool(held.fillers)),
+            held.in_clause(self.worths) / (sum(self.worths) or 1.0),
+            float(held.words.are_linked(held.fillers, list(held.heard))),
+            1 / (1 + held.gap) if held.fillers else 0.0,
+            min(3, unsaid) / 3,
+            float(bool(self.asked.terms) and not unsaid),
+        )
+
+
+def _by_count(asked: MemoryQuestion, held: _Held, own: Collection[str]) -> tuple[float, ...]:
+    """Whether what is counted or asked for ("which instrument") is there, and a number before it."""
+    counting = bool(asked.noun) and asked.counts
+    counted = counting and held.counted(asked)
+    return (
+        float(counted),
+        float(counting and not counted),
+        float(bool(asked.noun)),
+        float(bool(asked.noun) and heard(forms(asked.noun), frozenset(), own) > 0),
+    )
+
+
+def _by_type(asked: MemoryQuestion, held: _Held) -> tuple[float, ...]:
+    """Whether something of the wanted type is there, and how near the words of the question."""
+    kind, typed = asked.wanted, asked.wanted not in UNTYPED
+    answers, gap = typed and bool(held.fillers), held.gap if typed else NOWHERE
+    missing = typed and not answers
+    return (
+        float(answers),
+        float(missing),
+        1 / (1 + gap) if answers else 0.0,
+        float(answers and gap <= 3),
+        float(answers and gap > 8),
+        float(answers and not held.heard and bool(asked.terms)),
+        float(answers and gap <= 3 and kind in NAMING),
+        float(answers and kind == "age"),
+        *(float(missing and kind in kinds) for kinds in _MISSING),
+        float(asked.own_name and answers),
+        float(asked.own_name and not answers),
+    )
+
+
+def _by_speaker(asked: MemoryQuestion, passage: MemoryPassage) -> tuple[float, ...]:
+    """Whether the speaker is the wanted one."""
+    return (
+        float(passage.role == asked.speaker),
+        float(asked.speaker == "assistant" == passage.role),
+        float(asked.speaker == "user" and passage.role == "assistant"),
+        float(asked.seeks_advice and passage.role == "assistant"),
+    )
+
+
+def _by_kind(asked: MemoryQuestion, held: _Held, plain: str) -> tuple[float, ...]:
+    """Whether a wanted clock time, date, reason or person is there."""
+    precise = bool(asked.precise) and _PRECISELY_HELD[asked.precise].search(plain) is not None
+    return (
+        float(precise),
+        float(bool(asked.precise) and not precise),
+        float(asked.wanted == ""),
+        float(asked.wanted == "reason"),
+        float(asked.wanted == "reason" and _REASON.search(plain) is not None),
+        float(asked.wanted == "person" and bool(held.words.matching("kin"))),
+    )
+
+
 def features(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> list[tuple[float, ...]]:
     """What is known of each passage, as numbers; `RANKING` weighs them."""
-    own = [_stems(each.text) for each in passages]
-    turns: dict[tuple[str, int], str] = {}
-    for passage in passages:
-        turn = (passage.session_id, passage.turn_number)
-        turns[turn] = f"{turns.get(turn, '')} {passage.text}"
-    worths = _worths(asked, own)
-    total = sum(worths) or 1.0
-    cosines = [each.cosine for each in passages]
-    mean = sum(cosines) / max(1, len(cosines))
-    spread = math.sqrt(sum((each - mean) ** 2 for each in cosines) / max(1, len(cosines))) + 0.02
-    order = sorted({each.said_at for each in passages})
-    rank = {moment: at / max(1, len(order) - 1) for at, moment in enumerate(order)}
-    pairs = list(zip(asked.terms, asked.alike, strict=True))
-    kind = asked.wanted
-    typed = kind not in UNTYPED
-    counting = bool(asked.noun) and asked.counts
-    rows: list[tuple[float, ...]] = []
-    for at, passage in enumerate(passages):
-        before = turns.get((passage.session_id, passage.turn_number - 1), "")
-        after = turns.get((passage.session_id, passage.turn_number + 1), "")
-        said = [heard(term, like, own[at]) for term, like in pairs]
-        near = _at_least(said, _AROUND, pairs, passage.around)
-        wide = _at_least(near, _BEFORE, pairs, before)
-        covered, about, beside = (sum(map(_product, worths, each)) / total for each in (said, near, wide))
-        held = _Held.of(asked, passage.text)
-        answers, gap = typed and bool(held.fillers), held.gap if typed else NOWHERE
-        missing = typed and not answers
-        plain = folded(passage.text)
-        precise = bool(asked.precise) and _PRECISELY_HELD[asked.precise].search(plain) is not None
-        names = asked.names.difference(_names(passage.text))
-        unheard = names.difference(_names(passage.around), _names(before), _names(after))
-        counted = counting and held.counted(asked)
-        unsaid = len(pairs) - len(frozenset().union(*held.heard.values()))
-        fresh = len(own[at].difference(*asked.terms)) if asked.terms else len(own[at])
-        rows.append(
-            (
-                1.0,
-                (passage.cosine - mean) / spread,
-                passage.cosine - max(cosines),
-                covered,
-                about,
-                beside,
-                float(answers),
-                float(missing),
-                1 / (1 + gap) if answers else 0.0,
-                float(answers and gap <= 3),
-                float(answers and gap > 8),
-                float(missing and kind in NAMING),
-                float(answers and gap <= 3 and kind in NAMING),
-                float(missing and kind == "age"),
-                float(answers and kind == "age"),
-                float(missing and kind in ("colour", "code", "surname")),
-                float(missing and kind in ("amount", "number")),
-                float(missing and kind == "time"),
-                float(missing and kind == "place"),
-                float(asked.own_name and answers),
-                float(asked.own_name and not answers),
-                min(said, default=0.5),
-                sum(each == 0 for each in wide) / max(1, len(wide)),
-                float(not any(said)),
-                float(not asked.terms),
-                float(passage.role == asked.speaker),
-                float(asked.speaker == "assistant" == passage.role),
-                float(asked.speaker == "user" and passage.role == "assistant"),
-                float(asked.seeks_advice and passage.role == "assistant"),
-                float(passage.text.rstrip().endswith("?")),
-                float(len(own[at]) < 3),
-                rank[passage.said_at],
-                float(_CHANGED.search(plain) is not None),
-                min(1.0, len(own[at]) / 20),
-                float(kind == ""),
-                float(kind == "reason"),
-                min(wide, default=0.5),
-                float(bool(names)),
-                float(bool(unheard)),
-                float(bool(asked.names) and not names),
-                float(precise),
-                float(bool(asked.precise) and not precise),
-                float(bool(asked.noun)),
-                float(bool(asked.noun) and heard(forms(asked.noun), frozenset(), own[at]) > 0),
-                float(counted),
-                float(counting and not counted),
-                float(kind == "person" and bool(held.words.matching("kin"))),
-                float(kind == "reason" and _REASON.search(plain) is not None),
-                float(fresh < 2),
-                min(1.0, fresh / 8),
-                float(bool(held.fillers)),
-                held.in_clause(worths) / total,
-                float(held.words.are_linked(held.fillers, list(held.heard))),
-                1 / (1 + held.gap) if held.fillers else 0.0,
-                float(answers and not held.heard and bool(pairs)),
-                min(3, unsaid) / 3,
-                float(bool(pairs) and not unsaid),
-            )
-        )
-    return rows
+    offered = _Offered.of(asked, passages)
+    return [offered.row(at) for at in range(len(passages))]
 
 
 def _product(one: float, other: float) -> float:
@@ -335,7 +400,7 @@ def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Fi
     logits = [_weighed(RANKING, row) for row in rows]
     best = question_features(asked, passages, rows, logits)
     found = [
-        ScoredMemory(passage, _probability(logit), row[4], answers=row[6] > 0, counted=row[_COUNTED] > 0)
+        ScoredMemory(passage, _probability(logit), row[_COVERED], answers=row[_ANSWERS] > 0, counted=row[_COUNTED] > 0)
         for passage, row, logit in zip(passages, rows, logits, strict=True)
     ]
     ordered = tuple(sorted(found, key=lambda each: -each.probability))

@@ -117,7 +117,7 @@ class Reader:
         recalled = None if pointed else reader().recall(task.standalone or task.question)
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
-        if recalled is None or (material.cited and not recalled.of_user and recalled.confidence < material.confidence):
+        if recalled is None or (material.cited and not recalled.of_user and _is_weaker(recalled, material)):
             return material
         if not material.cited or recalled.of_user:
             return self._from_memory(recalled, act)
@@ -146,6 +146,10 @@ class Reader:
             sources=answer.sources,
             options=answer.options,
         )
+
+
+def _is_weaker(recalled: MemoryAnswer, material: Answered) -> bool:
+    return not recalled.found or recalled.confidence < material.confidence
 
 
 class Model:

@@ -11,14 +11,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ricordo.chat.answerability import MUST_HOLD, Findings, ScoredMemory, score_memory
-from ricordo.chat.past import MessageWords, alternatives, enumerates
+from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
 from ricordo.chat.question import (
     DialogueAct,
     MemoryQuestion,
     asks_for_answers,
     folded,
     forms,
-    heard,
     memory_question,
 )
 from ricordo.languages.dates import Period, periods, relative_day
@@ -161,6 +160,8 @@ class MemoryReader:
         own = _about_the_past(question)
         if not own:  # then meaning alone is no evidence: one of its words must have been said
             found = tuple(each for each in found if each.coverage > 0)
+        if not any(speaks_of_person(each.passage, asked) for each in found[:_MOST_QUOTES]):
+            return None  # "what is my husband called", and only the son was talked of
         known_subject = bool(found) and (own or findings.is_related)
         names = alternatives(found[0].passage.text, asked) if known_subject else []
         named = any(folded(name) in asked.text for name in names)
@@ -171,9 +172,12 @@ class MemoryReader:
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
         missing = asked.wanted in MUST_HOLD and not any(each.answers for each in found[:_MOST_QUOTES])
-        if not found or missing or not (findings.is_answer or named):
+        certain = findings.is_answer or named
+        if not found or missing or not (certain or findings.is_near):
             return None
-        return self._quoted(self._chosen(found, findings, asked, earlier), asked, findings.answered, earlier=earlier)
+        chosen = self._chosen(found, findings, asked, earlier)
+        answer = self._quoted(chosen, asked, findings.answered, earlier=earlier)
+        return answer if certain else replace(answer, text=f"{self._phrases.unsure}\n{answer.text}", found=False)
 
     def _chosen(
         self, found: Sequence[ScoredMemory], findings: Findings, asked: MemoryQuestion, earlier: bool
@@ -267,7 +271,7 @@ class MemoryReader:
             return self._told(found)
         lines = self._session_talk(spans, last=last)
         if about.terms:  # of that time only what was said of the subject, if anything was
-            on_it = {each.turn_number for each in lines if _speaks_of(each.text, about)}
+            on_it = {each.turn_number for each in lines if MessageWords.of(each.text).heard(about)}
             lines = [each for each in lines if each.turn_number in on_it] or lines
         return self._told(lines)
 
@@ -407,15 +411,8 @@ def _rivals(chosen: Sequence[ScoredMemory]) -> list[ScoredMemory]:
 def _holders(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
     """The statements of the wanted speaker that name what is asked for: "which degrees", "how many cats"."""
     said = (each for each in found if each.passage.role == asked.speaker and not each.passage.text.endswith("?"))
-    return [each for each in said if asked.noun and _names(each.passage.text, asked.noun)]
-
-
-def _names(text: str, noun: str) -> bool:
-    return any(heard(forms(noun), frozenset(), stems) == 1 for stems in MessageWords.of(text).stems)
-
-
-def _speaks_of(text: str, asked: MemoryQuestion) -> bool:
-    return bool(MessageWords.of(text).heard(asked))
+    noun = forms(asked.noun) if asked.noun else frozenset[str]()
+    return [each for each in said if any(not noun.isdisjoint(one) for one in MessageWords.of(each.passage.text).stems)]
 
 
 def _uncounted(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:

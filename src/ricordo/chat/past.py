@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from ricordo.chat.question import FIRST_PERSON, STATED, MemoryQuestion, folded, forms, heard
+from ricordo.chat.question import FIRST_PERSON, STATED, MemoryQuestion, folded, forms, heard, synonyms
 from ricordo.languages.registry import AnyLanguage, language
 from ricordo.languages.text import guess_language
 from ricordo.recall.ranking import cosine_threshold
@@ -203,6 +203,7 @@ _HELD = {
     "kin": AnyLanguage(r"(?:<dialogue.held:kin>)", flags=0),
 }
 _AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind a number that may be an age
+_RELATIVE = AnyLanguage(r"(?:<dialogue.relatives>)", flags=0)
 _CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
 _SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
 _LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
@@ -320,6 +321,18 @@ _ENUMERATED = AnyLanguage(
     r"|\b(?:<dialogue.articles>)(?: [\w'’]+){1,4} (?:<dialogue.conjunctions>) (?:<dialogue.articles>)\b"
 )
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
+
+
+def speaks_of_person(passage: MemoryPassage, asked: MemoryQuestion) -> bool:
+    """Whether the turn of a message speaks of the relative whose name or age is asked for ("my husband").
+
+    True for any other question, and for a message in another language, whose words cannot be compared.
+    """
+    people = [word for word in MessageWords.of(asked.text).plain if _RELATIVE.fullmatch(word)]
+    if not people or asked.wanted not in (*NAMING, "age") or guess_language(passage.text) != guess_language(asked.text):
+        return True
+    said = MessageWords.of(f"{passage.text} {passage.around}").stems
+    return any(heard(forms(each), synonyms(each), stems) for each in people for stems in said)
 
 
 def alternatives(text: str, asked: MemoryQuestion) -> list[str]:

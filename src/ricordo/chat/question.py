@@ -319,14 +319,15 @@ def memory_question(question: str) -> MemoryQuestion:
     asked = _ASKED_NOUN.search(plain)
     noun = asked["noun"] if asked and asked["noun"] not in small else ""
     return MemoryQuestion(
-        tuple(map(forms, content)), tuple(map(_synonyms, content)), wanted,
+        tuple(map(forms, content)), tuple(map(synonyms, content)), wanted,
         "assistant" if asks_for_answers(question) else "user", plain, precise, noun,
         frozenset(map(folded, _CAPITALIZED.findall(question))), frozenset(words),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=4_096)
-def _synonyms(word: str) -> frozenset[str]:
+def synonyms(word: str) -> frozenset[str]:
+    """The stems of the words for the same thing, in every language."""
     return frozenset(
         snowball_stem(other, each.code)
         for each in languages()

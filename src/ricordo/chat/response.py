@@ -287,14 +287,9 @@ def recalled_message(message_id: str, turn: "Turn") -> dict[str, Any]:
 
 def memory_sources(answered: "Answered") -> list[dict[str, Any]]:
     """The past messages that an answer quotes, each with its session, turn and day."""
+    names = ("message_id", "session_id", "turn_number", "role")
     return [
-        {
-            "message_id": each.message_id,
-            "session_id": each.session_id,
-            "turn_number": each.turn_number,
-            "role": each.role,
-            "day": each.said_at.date().isoformat(),
-        }
+        {name: getattr(each, name) for name in names} | {"day": each.said_at.date().isoformat()}
         for each in answered.sources
     ]
 
@@ -305,14 +300,7 @@ def stored_references(context: "Context") -> list[dict[str, Any]]:
 
 
 def _plain(each: ReferenceInfo) -> dict[str, Any]:
-    return {
-        "turn_number": each.turn_number,
-        "kind": each.kind,
-        "label": each.label,
-        "text": each.text,
-        "chunk_ids": list(each.chunk_ids),
-        "confidence": each.confidence,
-    }
+    return asdict(each) | {"chunk_ids": list(each.chunk_ids)}
 
 
 def stored_response(turn: "Turn") -> ChatResponse:

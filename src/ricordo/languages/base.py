@@ -160,6 +160,7 @@ class ReaderPhrases:
 
     opening: str
     absent: str
+    unsure: str  # instead of `absent`, before quotes that may answer the question
     no_more: str
     # One line for each kind of small talk; after the first, what one can do where nothing is stored yet.
     greeting: str
@@ -258,6 +259,7 @@ class DialogueWords:
     talk_nouns: str = "talk"
     articles: str = ""
     question_leads: str = "and"
+    relatives: str = ""  # words for one relative each
 
 
 @dataclass(frozen=True, eq=False, repr=False)

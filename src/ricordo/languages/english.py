@@ -1116,6 +1116,9 @@ READER = ReaderPhrases(
         "The material holds no answer to this, and neither does what we have said so far. "
         "Tell me, or add a document, and I can answer from it."
     ),
+    unsure=(
+        "The material holds no answer to this, and I find no certain one in what we have said so far. The nearest is this:"
+    ),
     no_more="The material says no more about this.",
     greeting="Hello! What can I do for you?",
     greeting_name="Hello, {name}! What can I do for you?",
@@ -1402,6 +1405,10 @@ DIALOGUE = DialogueWords(
     clause_words=r"and|but|so|because|while|who|which",
     talk_nouns=r"(?:our|this|the|my) (?:\w+ )?(?:chat|conversation|talk|session|discussion|meeting)s?|came up|come up",
     articles=r"an?|one|another|the",
+    relatives=(
+        r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|girlfriend|boyfriend|uncle|aunt|cousin|nephew|niece"
+        r"|grand(?:m|f|s|d)\w+|nan|gran|granny|grandad|\w+-in-law"
+    ),
     question_leads=r"and|so|but|ok|then|from|since|until|by|with",
 )
 

@@ -1223,6 +1223,10 @@ READER = ReaderPhrases(
         "Nel materiale non c'è una risposta a questa domanda, e nemmeno in quello che ci siamo detti. "
         "Dimmelo, o aggiungi un documento, e potrò rispondere."
     ),
+    unsure=(
+        "Nel materiale non c'è una risposta a questa domanda, e in quello che ci siamo detti non ne trovo una sicura. "
+        "La cosa più vicina è questa:"
+    ),
     no_more="Il materiale non dice altro su questo.",
     greeting="Ciao! Che cosa posso fare per te?",
     greeting_name="Ciao, {name}! Che cosa posso fare per te?",
@@ -1558,6 +1562,10 @@ DIALOGUE = DialogueWords(
     clause_words=r"e|ma|perché|quindi|mentre|che",
     talk_nouns=r"(?:nostr[ao]|quest[ao]|l[ao]) (?:\w+ )?(?:chat|conversazione|chiacchierata|sessione|discussione|incontro)",
     articles=r"una?|uno|il|la|lo",
+    relatives=(
+        r"mamma|madre|papa|padre|fratello|sorella|figli[oa]|moglie|marito|fidanzat[oa]|zi[oa]|cugin[oa]|nipote|nonn[oa]"
+        r"|suocer[oa]|cognat[oa]"
+    ),
     question_leads=r"e|ma|allora|quindi|poi|con|da|di|a|fino",
 )
 
