@@ -100,7 +100,7 @@ RECIPES = {
     "prototype": Recipe(talk=0.6, named=0, longmemeval=0.25, realmem=0.15, replies=0, near=1.0),
     "chats": Recipe(talk=0.2, named=0.1, longmemeval=0.3, realmem=0.2, replies=0.2),
     "held": Recipe(hold=1.0),
-    "plain": Recipe(near=0.0),
+    "plain": Recipe(near=0.0, steps=450),
     "gentle": Recipe(rate=1e-5),
 }
 
@@ -354,8 +354,8 @@ def main() -> None:
     parser.add_argument(
         "--weights", type=Path, required=True, help="folder with the published model.onnx, tokenizer.json"
     )
-    parser.add_argument("--recipe", choices=RECIPES, default="all")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--recipe", choices=RECIPES, default="plain")
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--share", type=float, default=0.5, help="of the trained weights in the average")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
