@@ -573,9 +573,10 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
 def _stale(mentions: Sequence[Mention], talk: Talk) -> bool:
     """Whether the last turn, with a long answer, named nothing of what the questions were about before."""
     last = talk.history[-1]
-    if len(last.response) < _LONG_ANSWER or any(mention.turn_number == last.turn_number for mention in mentions):
+    asked_now = any(mention.turn_number == last.turn_number for mention in mentions)
+    if len(last.response) < _LONG_ANSWER or (asked_now and len(last.response) < 2 * _LONG_ANSWER):
         return False
-    said = {stem(word) for word in split_words(f"{last.query} {last.response[:_READ]}").words}
+    said = {stem(word) for word in split_words(last.response[:_READ]).words}
     return not any(mention.phrase.stems & said for mention in mentions)
 
 
