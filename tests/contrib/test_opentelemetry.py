@@ -18,6 +18,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 import ricordo
 from ricordo import aio
+from ricordo.contrib.history import History, HistoryMessage
 from ricordo.contrib.opentelemetry import CONTENT_VARIABLE, OPERATIONS, RicordoInstrumentor, instrument, uninstrument
 from ricordo.errors import ValidationError
 from ricordo.recall.embedders.light import LightEmbedder
@@ -213,7 +214,7 @@ def test_spans_of_openai_agents(spans: Spans, memory: ricordo.Memory) -> None:
 
 
 def test_spans_of_langchain(spans: Spans, memory: ricordo.Memory) -> None:
-    """Messages of a chat history of LangChain are kept and cleared in spans; reading it back is none."""
+    """Messages of a chat history of LangChain are kept, read back and cleared in spans."""
     pytest.importorskip("langchain_core", reason="langchain is not installed: scripts/test-integrations")
     from langchain_core.messages import AIMessage, HumanMessage
 
@@ -224,7 +225,21 @@ def test_spans_of_langchain(spans: Spans, memory: ricordo.Memory) -> None:
     history.add_messages([HumanMessage(SECRET), AIMessage("What a name!")])
     assert len(history.messages) == 2
     history.clear()
-    assert names(spans) == ["create_memory", "create_memory", "delete_memory"]
+    assert names(spans) == ["create_memory", "create_memory", "search_memory", "delete_memory"]
+    assert all((span.attributes or {})["gen_ai.conversation.id"] == "s1" for span in spans.all())
+
+
+def test_spans_of_a_history_that_adapters_share(spans: Spans, memory: ricordo.Memory) -> None:
+    """What adapters change in a history beside the methods of a session has one span a call, with its session."""
+    history = History(memory, "s1", user_id="anna")
+    said = [HistoryMessage("user", SECRET, {}), HistoryMessage("assistant", "What a name!", {})]
+    instrument(tracer_provider=spans.provider)
+    history.replace(said)
+    assert len(history.messages()) == 2
+    history.remove(0)
+    assert names(spans) == ["update_memory", "search_memory", "delete_memory"]
+    assert all((span.attributes or {})["gen_ai.conversation.id"] == "s1" for span in spans.all())
+    assert not any("Moon" in str(span.attributes) for span in spans.all())
 
 
 def test_spans_of_llamaindex(spans: Spans, memory: ricordo.Memory) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
+from ricordo.contrib.history import History
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
 from ricordo.records.service import CleanupResult, EraseReceipt
@@ -83,6 +84,13 @@ OPERATIONS = (
     Operation(Memory, "forget_message", "delete_memory", record="message_id"),
     Operation(Memory, "erase", "delete_memory"),
     Operation(Memory, "cleanup", "delete_memory"),
+    Operation(History, "turns", "search_memory"),  # what adapters do beside the methods above
+    Operation(History, "read", "search_memory"),
+    Operation(History, "messages", "search_memory"),
+    Operation(History, "insert", "create_memory"),
+    Operation(History, "replace", "update_memory"),
+    Operation(History, "remove", "delete_memory"),
+    Operation(History, "remove_oldest", "delete_memory"),
 )
 
 _originals: dict[tuple[type, str], Callable[..., Any]] = {}
@@ -164,8 +172,9 @@ def _told(span: Span) -> Iterator[None]:
 def _about(handle: Any, operation: Operation) -> dict[str, str]:
     """What is known before the call: operation, store, and the talk where there is one."""
     about = {"gen_ai.operation.name": operation.name, "gen_ai.provider.name": "ricordo"}
-    if isinstance(handle, Session):
-        scope = handle._scope
+    session = handle._session if isinstance(handle, History) else handle
+    if isinstance(session, Session):
+        scope = session._scope
         return about | {
             "gen_ai.memory.store.id": scope.owner.tenant_id,
             "gen_ai.conversation.id": scope.session_id,
