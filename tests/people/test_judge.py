@@ -56,6 +56,7 @@ def test_segments_leave_quotations_whole() -> None:
         ("my twins ravi and leela turn four in march", "my twins ravi and leela turn four in march"),
         ("ho un cane e un gatto e lavoro a Roma", "ho un cane e un gatto"),
         ("I bake and I brew", "I bake"),
+        ("sign it as Dr. N. Eze. That's me", "sign it as Dr. N. Eze"),
     ],
 )
 def test_a_word_that_opens_no_clause_cuts_nothing(text: str, whole: str) -> None:

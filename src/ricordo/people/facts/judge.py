@@ -48,6 +48,7 @@ _JOIN = AnyLanguage(r"(?:<facts.joins>)\s", flags=re.IGNORECASE)
 _ONLY_JOINS = AnyLanguage(
     r"(?:<facts.joins>)\s+(?!(?:<facts.self_words>|<facts.clause_openers>)\b)", flags=re.IGNORECASE
 )
+_ABBREVIATED = AnyLanguage(r"\b(?:<vocabulary.name_titles>|[A-HJ-Z])$", flags=0)
 _ENDS_IN_NAME = re.compile(r",\s[A-ZÀ-Ý][\w'-]+$")
 _SHORT = 3  # words before a join that may be one part of a list of names or things
 _TOKEN = re.compile(r"[a-z]+'?|\d+|[^\sa-z\d]")
@@ -185,6 +186,8 @@ def segments(text: str) -> list[ClauseSegment]:
     found, begin = [], 0
     for cut in [*_CUT.finditer(masked), None]:
         if cut and cut[0].isspace() and "\n" not in cut[0] and _goes_on(masked, begin, cut):
+            continue
+        if cut and cut[0] == "." and _ABBREVIATED.search(masked[begin : cut.start()]):  # "Dr. N. Eze"
             continue
         if cut and cut[0] == "," and _ENDS_IN_NAME.search(masked[begin : cut.start()]):  # "a friend, Ann, is ill"
             continue
