@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from page_languages import ENGLISH, Translation
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from ricordo.chat.answerers import Answered, Reader, Task
@@ -175,8 +176,14 @@ class Visitor:
         self.at = at
         self.user = user
         self.complaints: list[str] = []
+        Translation.active = ENGLISH and "locale" not in look
         self.context: BrowserContext = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 800}, "locale": "it-IT", "reduced_motion": "reduce", **look}
+            **{
+                "viewport": {"width": 1280, "height": 800},
+                "locale": "en-GB" if ENGLISH else "it-IT",
+                "reduced_motion": "reduce",
+                **look,
+            }
         )
         prefs = f'{{"user": "{user}"}}'
         self.context.add_init_script(

@@ -193,3 +193,17 @@ def test_a_statement_forgets_nothing(memory: ricordo.Memory, text: str) -> None:
     before = len(memory.facts("u"))
     say(memory, text)
     assert len(memory.facts("u", superseded=True)) >= before > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tell me more about the second point",
+        "Approfondisci il punto 2",
+        "spiegami meglio il terzo punto",
+        "explain the first one please",
+    ],
+)
+def test_a_question_about_an_item_is_no_wish(text: str) -> None:
+    """What only points at a place in an answer is neither a fact nor a standing instruction."""
+    assert not [fact for fact in facts_of_message(text) if fact.kind in ("fact", "instruction")]

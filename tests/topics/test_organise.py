@@ -21,7 +21,7 @@ from ricordo.stores.archive.export import import_messages
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.fakes import StoreProxy
-from ricordo.topics.assign import title_of
+from ricordo.topics.session_topic import title_of
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
 

@@ -13,7 +13,8 @@ from topic_samples import a_topic
 from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.recall.quantization import bytes_of, vector_of
 from ricordo.records.derived import Topic
-from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, similarity, title_of
+from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, similarity
+from ricordo.topics.session_topic import title_of
 from ricordo.topics.thresholds import Vector, first_centre, moved_centre, scale, scale_for
 
 SCALE = scale_for("never measured")
@@ -322,6 +323,11 @@ def test_scale_of_a_spread_embedder() -> None:
         ("My name is Anna and I live in Turin.", "Anna"),
         ("Mi chiamo Anna e vivo a Torino.", "Anna"),
         ("Il vaccino Pfizer va bene?", "vaccino Pfizer"),
+        ("Why does coffee keep you awake?", "coffee keeping you awake"),
+        ("What are the stages of sleep?", "stages of sleep"),
+        ("I moved to Milan last week", "Milan"),
+        ("La settimana scorsa mi sono trasferita a Milano", "trasferita a Milano"),
+        ("Venerdì viene mia sorella Clara", "sorella Clara"),
         ("Why do cats purr?", "cats purring"),
         ("Why did the Titanic sink?", "Titanic sinking"),
     ],

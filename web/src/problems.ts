@@ -2,7 +2,6 @@
 // sentence in every language, and only what has none is told in the server's own words.
 
 import { Problem } from "./api.svelte";
-import { prefs } from "./prefs.svelte";
 import { named, t, type Word } from "./words.svelte";
 
 const BY_STATUS: Record<number, Word> = {
@@ -39,7 +38,6 @@ export function reason(error: unknown): string {
   if (!(error instanceof Problem) || !error.status) return t("unreachable");
   const known = BY_DETAIL.find(([pattern]) => pattern.test(error.message))?.[1];
   if (known) return t(known);
-  if (prefs.lang === "en" && error.message) return error.message;
   const general = BY_STATUS[error.status] ?? (error.status >= 500 ? "refused500" : undefined);
   return general ? t(general) : t("refusedOther", { detail: error.message || String(error.status) });
 }

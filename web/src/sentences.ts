@@ -23,10 +23,13 @@ export function plainText(text: string, most = Infinity): string {
   return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), most / 2)).replace(/[\s,;:.]+$/, "")}…`;
 }
 
-/** A whole sentence: begins with a capital letter and ends with a mark. */
+const IDS = /(?:,\s*)?[\w.]+-[\w.-]*#\w+/g; // of passages
+
+/** A whole sentence: begins with a capital letter and ends with a mark. Empty if it is a label and ids alone. */
 export function sentence(text: string): string {
-  const clean = plainText(text);
-  if (!clean) return "";
-  const begun = clean.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());
+  const clean = plainText(text.replace(IDS, "")).replace(/[\s,;:]+$/, "");
+  if (!clean || (clean.split(" ").length === 1 && text.search(IDS) >= 0)) return "";
+  const inner = clean.replace(/««([^«»]*)»/g, "«“$1”").replace(/““([^“”]*)”/g, "“‘$1’"); // a quotation that begins with one
+  const begun = inner.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());
   return /[.!?…][»”")]?$/.test(begun) ? begun : `${begun}.`;
 }

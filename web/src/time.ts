@@ -32,7 +32,7 @@ export function day(moment: string | Date, lang: Lang): string {
 }
 
 export function hour(moment: string, lang: Lang): string {
-  return new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit" }).format(new Date(moment));
+  return new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(moment));
 }
 
 export function count(value: number, lang: Lang, digits = 0): string {

@@ -247,6 +247,7 @@ export interface Hit {
   text: string;
   snippet: { text: string; hit: boolean }[];
   created_at: string;
+  score: number;
   reasons: string[];
   archived: boolean;
 }

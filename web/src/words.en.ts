@@ -278,7 +278,7 @@ export const en: Record<keyof typeof it, string> = {
   recently: "Lately",
   keyFacts: "Key facts",
   profileTopics: "Themes",
-  toldTutor: "What the tutor will be told",
+  toldTutor: "What the model is told",
   emptyProfile: "The profile grows from ended sessions and from the facts you tell.",
   endSession: "End the session",
   endHint: "Writes the summary and gathers the facts now.",

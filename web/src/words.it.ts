@@ -285,7 +285,7 @@ export const it = {
   recently: "Di recente",
   keyFacts: "Fatti chiave",
   profileTopics: "Temi",
-  toldTutor: "Che cosa viene detto al tutor",
+  toldTutor: "Che cosa viene detto al modello",
   emptyProfile: "Il profilo nasce dalle sessioni concluse e dai fatti che racconti.",
   endSession: "Concludi la sessione",
   endHint: "Scrive il riassunto e raccoglie i fatti adesso.",

@@ -28,9 +28,9 @@ from ricordo.topics.assign import (
     TopicMessage,
     decide,
     follow_up_kind,
-    title_of,
 )
 from ricordo.topics.decay import faded_topics, fading_of
+from ricordo.topics.session_topic import title_of
 from ricordo.topics.subjects import KnownTopic, TopicTurn, active_topic, decide_turn, turns_compared
 from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, first_centre, moved_centre, scale_for
 

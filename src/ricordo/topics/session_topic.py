@@ -1,8 +1,11 @@
-"""The handle on one topic of a session: read it, tag it, set its importance, merge it, export it.
+"""The title of a topic, and the handle on one topic of a session: read, tag, set its importance, merge, export it.
 
-Nothing is merged automatically: a proposal says how similar two topics are, and the caller decides.
+A title is made from the message that opens the topic, by grammar alone. Nothing is merged automatically: a proposal
+says how similar two topics are, and the caller decides.
 """
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +13,8 @@ import numpy as np
 
 from ricordo.engine.core import Engine, Scope, turns_by_number
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
+from ricordo.languages.registry import all_words, language
+from ricordo.languages.text import fold, guess_language
 from ricordo.limits import check_id, check_ids, check_within
 from ricordo.recall.quantization import bytes_of, vector_of
 from ricordo.records.derived import Topic, TopicChange, TopicShelf, TopicStats
@@ -21,6 +26,160 @@ from ricordo.topics.subjects import active_topic
 from ricordo.topics.thresholds import Scale, scale_for, unit
 
 _FEEDBACK_STEP = 0.2
+TITLE_CHARACTERS = 80
+_TITLE_WORDS = 5
+_CLAUSE = re.compile(r"[,;:.?!…]+(?:\s|$)|\s[-–—]+\s")
+_ELISION = re.compile(r"\b(\w{1,5}['’])(?=\w{3})")
+_SPLIT_ELISION = re.compile(r"(?<=\w)(['’]) (?=\w)")
+_PLURAL_VERB = re.compile(r"\w{2,}[ao]no")
+_APOSTROPHE = re.compile(r"['’]")
+_EDGES = " \t.,;:!?…-–—'’\"()[]«»“”"
+
+
+def title_of(text: str) -> str:
+    """A topic's title: the two to five words that name its subject, from the message that opened it.
+
+    A message without such words gives its first 80 characters, on one line.
+    """
+    visible = "".join(" " if _hidden(character) else character for character in text)
+    line = " ".join(visible.split())
+    empty = all_words("vocabulary.stop_words").union(
+        *map(all_words, ("vocabulary.small_talk", "followups.function_words", "followups.verbs", "topics.polite_words"))
+    )
+    best: list[str] = []
+    for clause in _CLAUSE.split(line):
+        words = _ELISION.sub(r"\1 ", clause).split()
+        full: list[bool] = []
+        for word in (each.strip(_EDGES) for each in words):
+            number = word.isdecimal() and full[-1:] == [True]  # "Wi-Fi 6", but not "i'm 41"
+            full.append(number or _names(word, empty, opening=not full))
+        _mark_grammar(words, full, clause)
+        if phrase := _verb_as_noun(words, clause):
+            best = phrase if len(phrase) > len(best) else best
+            continue
+        first = full.index(True) if any(full) else len(words)
+        if first > 0 and fold(words[0].strip(_EDGES)) not in all_words("topics.definite"):
+            # A verb stands between the question word and the article of what is asked: "quanto dista la Luna".
+            here = _articles(clause)
+            article = next((at for at in range(first + 1, min(first + 3, len(words))) if words[at] in here), 0)
+            if article and all(full[first:article]) and any(full[article + 1 : article + 2]):
+                first = article + 1
+        verb = language(guess_language(clause)).followups.infinitive
+        for at in range(first, min(first + 4, len(words) - 2)) if verb else ():
+            if re.fullmatch(verb, fold(words[at])) and words[at + 1] in _articles(clause) and full[at + 2]:
+                first = at + 2  # what is to be done, to what: "organizzare un viaggio"
+                break
+        size = max((end for end in range(1, _TITLE_WORDS + 1) if any(full[first + end - 1 : first + end])), default=0)
+        if sum(full[first : first + size]) > sum(fold(word) not in empty for word in best):
+            best = _without_clause(words[:first], words[first : first + size], clause)
+    named = _SPLIT_ELISION.sub(r"\1", " ".join(best)).strip(_EDGES)
+    return (named or line)[:TITLE_CHARACTERS].rstrip() or "…"
+
+
+def _mark_grammar(words: list[str], full: list[bool], clause: str) -> None:
+    """Set what the place of a word tells: after "of" a verb is a noun, and a time that only dates names nothing."""
+    tables = language(guess_language(clause))
+    grammar, bare = tables.followups, [_APOSTROPHE.sub("", fold(word.strip(_EDGES))) for word in words]
+    times = grammar.time_nouns.union(fold(day) for day in tables.calendar.weekday_names)
+    for at, word in enumerate(bare):
+        before = [each for each in bare[max(at - 2, 0) : at] if each not in grammar.articles | grammar.modifiers]
+        if word in grammar.verbs and bare[at - 1 : at] and bare[at - 1] in grammar.links:
+            full[at] = True
+        elif word in times and not (before and before[-1] in grammar.prepositions | grammar.links):
+            full[at] = False
+            for near in (at - 1, at + 1):
+                if 0 <= near < len(bare) and re.fullmatch(tables.calendar.past, bare[near]):
+                    full[near] = False
+
+
+def _verb_as_noun(words: list[str], clause: str) -> list[str]:
+    """The subject of a question such as "why does bread go stale" and what it does, as a name: "bread going stale".
+
+    Empty where no such verb stands before a noun. A verb that says little ("work", "happen") is left out.
+    """
+    tables = language(guess_language(clause))
+    grammar, bare = tables.followups, [fold(word.strip(_EDGES)) for word in words]
+    support = next((at for at, word in enumerate(bare[:4]) if word in grammar.support_verbs), None)
+    if support is None:
+        return []
+    start = support + 1
+    while start < len(bare) and bare[start] in grammar.articles.union(tables.topics.definite):
+        start += 1
+    stop = next((at for at in range(start, len(bare)) if bare[at] in grammar.function_words), len(bare))
+    run = range(start + 1, stop)
+    if not run:
+        return []
+    known = grammar.verbs | set(tables.vocabulary.irregular_forms.values())
+    guess = stop - 1 if stop < len(bare) or len(run) == 1 else stop - 2  # an object of one word stands at the end
+    verb = next((at for at in run if bare[at] in known), guess)
+    doing = [] if bare[verb + 1 : verb + 2] and bare[verb + 1].endswith(grammar.gerund) else [_gerund(words[verb])]
+    if bare[verb] in grammar.verbs and verb + 1 == stop and (stop == len(bare) or bare[stop] in grammar.prepositions):
+        doing = []
+    return _ended([*words[start:verb], *doing, *words[verb + 1 :]][:_TITLE_WORDS], grammar.function_words)
+
+
+def _gerund(verb: str) -> str:
+    """An English verb with the ending -ing."""
+    if re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", verb):
+        return f"{verb}{verb[-1]}ing"  # "running"
+    return re.sub(r"(?<=[^eoy])e$", "", re.sub(r"ie$", "y", verb)) + "ing"  # "dying", "making"
+
+
+def _without_clause(before: list[str], phrase: list[str], clause: str) -> list[str]:
+    """A phrase without what would make it a sentence: "pane (diventa) raffermo", "foglie che cambiano colore"."""
+    grammar = language(guess_language(clause)).followups
+    bare = [fold(word.strip(_EDGES)) for word in phrase]
+    several = bool(before) and fold(before[-1]) in grammar.plural_articles
+    for at in range(1, len(phrase)):
+        word, following = bare[at], bare[at + 1 : at + 2]
+        reflexive = at == 1 and bool(before) and fold(before[-1]) in grammar.verb_particles  # "mi chiamo Anna"
+        if phrase[at][:1].isupper() and (bare[at - 1] in grammar.copulas or reflexive):
+            end = next((stop for stop in range(at, len(bare)) if bare[stop] in grammar.coordinators), len(bare))
+            return phrase[at:end]
+        if phrase[at].lower() in grammar.linking_verbs:
+            return phrase[:at] + phrase[at + 1 :]
+        if not grammar.relative or bare[at - 1] in grammar.function_words:
+            continue
+        if word in grammar.auxiliaries and following and following[0] in grammar.prepositions:
+            return phrase[:at] + phrase[at + 1 :]
+        if word in grammar.verbs | grammar.verb_particles or (several and _PLURAL_VERB.fullmatch(word)):
+            told = _ended([*phrase[:at], grammar.relative, *phrase[at:]][:_TITLE_WORDS], grammar.function_words)
+            return phrase[:at] if fold(told[-1]) in grammar.verbs else told  # such a verb alone says nothing
+        if word in grammar.auxiliaries:
+            return phrase[:at]
+    return phrase
+
+
+def _ended(phrase: list[str], function_words: frozenset[str]) -> list[str]:
+    """A phrase that does not end in grammar."""
+    while phrase and fold(phrase[-1].strip(_EDGES)) in function_words:
+        phrase.pop()
+    return phrase
+
+
+def _names(word: str, empty: frozenset[str], *, opening: bool) -> bool:
+    """Whether a word of a title can name something: not grammar, not "what's" or "I'm", not a number alone."""
+    if not any(map(str.isalpha, word)):
+        return False
+    if len(word) > 1 and word[0].isupper() and not opening:
+        return not _only_grammar(word, empty)
+    return fold(word) not in empty and not _only_grammar(word, empty)
+
+
+def _only_grammar(word: str, empty: frozenset[str]) -> bool:
+    parts = _APOSTROPHE.split(fold(word))
+    return len(parts) > 1 and all(len(part) < 3 or part in empty for part in parts)
+
+
+def _articles(clause: str) -> frozenset[str]:
+    """The articles of the language of a clause, with an apostrophe where they are joined to the noun."""
+    words = language(guess_language(clause)).vocabulary
+    return words.articles | {f"{each}{mark}" for each in words.elided_articles for mark in "'’"}
+
+
+def _hidden(character: str) -> bool:
+    """Whether a character is a control or direction character; the joiners inside emoji are not."""
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in "\u200c\u200d"
 
 
 @dataclass(frozen=True, slots=True)

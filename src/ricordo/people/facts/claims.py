@@ -245,7 +245,18 @@ def _clause_refusal(candidate: Claim) -> str:
     own = stated_text(candidate.quote) if candidate.about.startswith("instruction:") else candidate.quote
     if not _is_within(own, stated_text(candidate.said.text)):
         return "the quote is not the user's own statement"
+    if _points_at_item(quote, candidate.language):
+        return "a question about an item of an answer"
     return ""
+
+
+def _points_at_item(quote: str, code: str) -> bool:
+    """Whether a clause names a place in a list and nothing else: "tell me more about the second point"."""
+    grammar = language_by_code(code).followups
+    words = re.findall(r"\w+", quote)
+    empty = grammar.function_words | grammar.verbs | grammar.modifiers | grammar.requests | grammar.place_words
+    named = any(word in grammar.list_nouns or word in grammar.ordinals for word in words)
+    return named and all(word.isdecimal() or word in empty for word in words)
 
 
 @lru_cache(maxsize=4)
