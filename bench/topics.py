@@ -27,7 +27,8 @@ from ricordo.followups.parse import parse
 from ricordo.recall.embedders import Embedder
 from ricordo.recall.embedders.selection import choose
 from ricordo.records.derived import Topic
-from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, follow_up_kind, title_of
+from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, follow_up_kind
+from ricordo.topics.session_topic import title_of
 from ricordo.topics.subjects import KnownTopic, TopicTurn, decide_turn
 from ricordo.topics.thresholds import Scale, SubjectScale, Vector, first_centre, moved_centre, scale_for
 

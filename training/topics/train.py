@@ -20,7 +20,8 @@ import numpy as np
 
 from ricordo.recall.embedders.selection import choose
 from ricordo.records.derived import Topic
-from ricordo.topics.assign import TopicMessage, title_of
+from ricordo.topics.assign import TopicMessage
+from ricordo.topics.session_topic import title_of
 from ricordo.topics.subjects import (
     KnownTopic,
     TopicTurn,
