@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from ricordo.followups.antecedents import named, pairs, scored, shipped_scorer, two_sides
 from ricordo.followups.candidates import follow
-from ricordo.followups.parse import refers_back
-from ricordo.followups.phrases import likeness, misspelt
+from ricordo.followups.parse import misspelt, refers_back
+from ricordo.followups.phrases import has_meaning, likeness
 from ricordo.followups.reference import PastTurn, Talk
 from ricordo.followups.resolve import resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
@@ -146,7 +146,7 @@ def test_misspelt_words_are_read_as_the_talk_writes_them() -> None:
     """A word that no table knows, near a word of the last answer, means that word; a known word never does."""
     turn = PastTurn(1, "best pizza flour", "Caputo is the standard.")
     assert "Caputo" in resolve("wher can i get the capputo stuff", [turn]).standalone
-    assert misspelt(split_words("a horse"), split_words("The house is old."), ENGLISH) == {}
+    assert misspelt(split_words("a horse"), split_words("The house is old."), ENGLISH, has_meaning) == {}
 
 
 def test_likeness_is_known_for_common_words() -> None:

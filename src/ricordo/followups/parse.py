@@ -6,6 +6,7 @@ costs more than a missed one, because it brings an old topic into a new question
 """
 
 import re
+from collections.abc import Callable
 
 from ricordo.followups.anaphora import ellipsis, general_nouns, pronouns
 from ricordo.followups.ordinals import label_sequence, places, whole_message
@@ -35,6 +36,7 @@ _MOST_SLIPS = 4  # "oh no wait, sorry"
 _FINAL_MARKS = " ?!.…,;"
 LONGEST_ABOUT = 14  # words
 _BRIEF = 7
+_SHORT_WORD = 4  # letters: shorter words differ from too many others by one
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
 
 
@@ -91,6 +93,39 @@ def asks(text: str, language: FollowUpWords) -> bool:
     )
     topical = any(is_topical(language, word) for word in line.words)
     return orders or (not tells and topical and language.thanks.isdisjoint(line.words))
+
+
+def misspelt(
+    line: WordSpans, talk: WordSpans, language: FollowUpWords, is_common: Callable[[str], bool]
+) -> dict[str, str]:
+    """Uncommon words that differ by a letter or two from a word of the talk, with that word as it is written there."""
+    said = set(talk.words)
+    found: dict[str, str] = {}
+    for token in line.tokens:
+        word = token.word
+        if len(word) <= _SHORT_WORD or word in said or not word.isalpha() or not is_topical(language, word):
+            continue
+        if (token.capital and token.start) or word in language.spellings:
+            continue
+        most = 2 if len(word) > 6 else 1
+        alike = (other for other in talk.tokens if other.word[:1] == word[:1] or other.word[1:3] == word[:2])
+        longer = (o for o in alike if len(o.word) > _SHORT_WORD and stem(o.word) != stem(word))
+        other = next((o for o in longer if _edits(word, o.word) <= most), None)
+        if other is not None and not is_common(word):
+            found[word] = talk.original[other.start : other.end]
+    return found
+
+
+def _edits(first: str, second: str) -> int:
+    """How many letters must be added, dropped or changed to turn one word into another; many for other lengths."""
+    if abs(len(first) - len(second)) > 2:
+        return len(first)
+    row = list(range(len(second) + 1))
+    for at, letter in enumerate(first, start=1):
+        before, row[0] = row[0], at
+        for k, other in enumerate(second, start=1):
+            before, row[k] = row[k], min(row[k] + 1, row[k - 1] + 1, before + (letter != other))
+    return row[-1]
 
 
 def _quoted(question: str, line: WordSpans, language: FollowUpWords) -> list[tuple[int, int]]:

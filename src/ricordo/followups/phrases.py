@@ -504,35 +504,9 @@ def words_of(talk: Talk) -> WordSpans:
     return respelled(split_words(talk.question), spellings)
 
 
-def misspelt(line: WordSpans, talk: WordSpans, language: FollowUpWords) -> dict[str, str]:
-    """Words that no table knows and that differ by a letter or two from a word of the talk, which is written so."""
-    said = set(talk.words)
-    found: dict[str, str] = {}
-    for token in line.tokens:
-        word = token.word
-        if len(word) < 5 or word in said or not word.isalpha() or not is_topical(language, word):
-            continue
-        if (token.capital and token.start) or word in language.spellings or _meaning(stem(word)) is not None:
-            continue
-        most = 2 if len(word) > 6 else 1
-        alike = (other for other in talk.tokens if other.word[:1] == word[:1] or other.word[1:3] == word[:2])
-        near = (o for o in alike if len(o.word) > 4 and stem(o.word) != stem(word) and _edits(word, o.word) <= most)
-        other = next(near, None)
-        if other is not None:
-            found[word] = talk.original[other.start : other.end]
-    return found
-
-
-def _edits(first: str, second: str) -> int:
-    """How many letters must be added, dropped or changed to turn one word into another; many for other lengths."""
-    if abs(len(first) - len(second)) > 2:
-        return len(first)
-    row = list(range(len(second) + 1))
-    for at, letter in enumerate(first, start=1):
-        before, row[0] = row[0], at
-        for k, other in enumerate(second, start=1):
-            before, row[k] = row[k], min(row[k] + 1, row[k - 1] + 1, before + (letter != other))
-    return row[-1]
+def has_meaning(word: str) -> bool:
+    """Whether a word is a common one, so that it is no other word misspelt."""
+    return _meaning(stem(word)) is not None
 
 
 def likenesses(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:

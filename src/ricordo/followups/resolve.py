@@ -40,13 +40,13 @@ from ricordo.followups.candidates import (
     with_items,
 )
 from ricordo.followups.items import headline
-from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, parse, refers_back
+from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, misspelt, parse, refers_back
 from ricordo.followups.phrases import (
     best_phrase,
     content_words,
     definite_nouns,
+    has_meaning,
     in_answer,
-    misspelt,
     name_in,
     subject,
     words_of,
@@ -81,7 +81,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import is_topical, language_of, root, split_words, stem
+from ricordo.languages.text import is_topical, language_of, respelled, root, split_words, stem
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -124,7 +124,7 @@ def resolve(
             labels=list_labels(history),
             said=_said(history[-1], language) if len(split_words(question).words) <= LONGEST_ABOUT else frozenset(),
             language=language,
-            line=words_of(talk),
+            line=words_of(talk) if talk.mended else None,
         )
         if history
         else ()
@@ -166,8 +166,8 @@ def mended_words(question: str, history: Sequence[PastTurn], language: FollowUpW
     """Words of a question that the last turns write otherwise: "capputo" after an answer that named Caputo."""
     if not history or len(question) > LONGEST_FOLLOW_UP:
         return {}
-    last = history[-1]
-    return misspelt(split_words(question), split_words(f"{last.response[:_READ]} {last.query[:_READ]}"), language)
+    said = split_words(f"{history[-1].response[:_READ]} {history[-1].query[:_READ]}")
+    return misspelt(split_words(question), said, language, has_meaning)
 
 
 def _misspelt_cues(talk: Talk) -> Iterator[ReferenceCue]:
@@ -188,7 +188,7 @@ def _overt(cue: ReferenceCue) -> bool:
 def _incomplete(talk: Talk) -> bool:
     """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
-    line = words_of(talk)
+    line = words_of(talk) if talk.mended else respelled(split_words(talk.question), language.spellings)
     if len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
