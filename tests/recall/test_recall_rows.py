@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from recall_samples import NOW, START
 
-from ricordo.recall.evidence import terms, terms_to_blob
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.index_state import rows_of, speaker_of, text_to_index
 from ricordo.recall.ranking import RecallQuestion, rank
@@ -30,12 +29,6 @@ def test_the_name_is_part_of_what_is_indexed_once() -> None:
     assert speaker_of(QUESTION) == "Anna"
     assert text_to_index(QUESTION) == QUESTION.content
     assert text_to_index(ANSWER) == "Marco: Nel cassetto della cucina."
-
-
-def test_stored_words_are_taken_as_they_are() -> None:
-    """A row built from a stored blob equals one built from the text."""
-    stored = {"t:query": terms_to_blob(terms(text_to_index(QUESTION)))}
-    assert rows_of(TURN, words=stored)[0].terms.tolist() == rows_of(TURN)[0].terms.tolist()
 
 
 def test_open_and_silent_turns_have_fewer_rows() -> None:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from psycopg import sql
 
 from ricordo.errors import SchemaError
-from ricordo.records.turns import Owner
+from ricordo.records.turns import Owner, TurnVectors
 from ricordo.stores.open import migrations_for
 from ricordo.stores.postgres import (
     PostgresStore,
@@ -216,6 +217,32 @@ def test_sessions_of_an_old_database_are_counted(postgres_server: PostgresForTes
         assert store.stats("other").sessions == 0
     finally:
         store.close()
+
+
+def test_vectors_of_an_older_version_are_found_by_the_name_of_their_embedder(
+    postgres_server: PostgresForTests,
+) -> None:
+    """The migration puts a short form in the place of the name; words come later."""
+    url, name = postgres_server.empty_database(), "https://models.example/v1#più\\vicino, as long as names are@1"
+    owner, known = an_owner(), migrations_for("postgres")
+    with psycopg.connect(url, autocommit=True) as connection:
+        schema.migrate(connection, known[:6])
+        mine = {"owner": owner.key, "session_id": "lesson", "agent_id": "tutor", "created_at": 0}
+        insert(connection, "owners", {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id})
+        insert(connection, "sessions", {**mine, "last_active_at": 0, "last_turn": 1, "turn_count": 1})
+        said = {"turn_number": 1, "turn_id": "t", "query": "q", "query_tokens": 1, "response_tokens": 0}
+        sealed = {"origin": "chat", "counter": "", "checksum": "0123456789abcdef"}
+        insert(connection, "turns", {**mine, **said, **sealed})
+        key = {"owner": owner.key, "session_id": "lesson", "turn_number": 1, "embedder": name}
+        insert(connection, "traces", {**key, "checksum": "0123456789abcdef", "body": b"vectors"})
+    store = PostgresStore(url)
+    [trace] = store.vectors.read(owner, name)
+    assert trace == TurnVectors("lesson", 1, name, "0123456789abcdef", b"vectors", b"")
+    assert [turn.body for turn in store.vectors.turns(owner, name)] == [b"vectors"]
+    store.vectors.write(owner, [replace(trace, words=b"words")])
+    assert list(store.vectors.read(owner, name)) == [replace(trace, words=b"words")]
+    assert rows(url, "SELECT length(embedder), count(*) FROM ricordo.traces GROUP BY 1") == [(12, 1)]
+    store.close()
 
 
 def test_the_script_for_other_tools_makes_the_same_schema(postgres_server: PostgresForTests, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from ricordo.records.turns import Turn, TurnVectors
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.stores.sqlite.vectors import TURNS_IN_PACK, packed, unpacked
+from ricordo.stores.sqlite.vectors import TURNS_IN_PACK, packed, packed_words, unpacked, unpacked_words
 from ricordo.testing.fakes import a_trace, a_turn, an_owner
 
 TURNS = 2 * TURNS_IN_PACK + 6
@@ -93,6 +94,39 @@ def _do(store: SqliteStore | MemoryStore, said: list[Turn], what: str, argument:
     ]
     store.vectors.write(owner, kept)
     return None
+
+
+@given(packs(), st.data())
+def test_words_come_back_or_are_missing(given: tuple[int, dict[int, tuple[bytes, bytes]]], data: st.DataObject) -> None:
+    """Whole bytes give all words; damaged ones give none that were not there, and no error."""
+    pack, held = given
+    words = {number: body for number, (_, body) in held.items() if body}
+    body = packed_words(words)
+    assert unpacked_words(pack, body) == words
+    place = data.draw(st.integers(0, max(len(body or b"") - 1, 0)))
+    assert unpacked_words(pack, (body or b"")[:place]) == {}
+    assert isinstance(unpacked_words(pack, data.draw(st.binary(max_size=60))), dict)
+
+
+def test_a_file_of_an_older_version_has_vectors_and_no_words(tmp_path: Path) -> None:
+    """Its packs are read as they are; words are added to them later, turn by turn."""
+    path, owner = tmp_path / "memory.db", an_owner()
+    store = SqliteStore(path)
+    traces = [a_trace(store.turns.append(a_turn(owner))) for _ in range(3)]
+    store.vectors.write(owner, traces)
+    store.close()
+    file = sqlite3.connect(path)
+    file.executescript("ALTER TABLE traces DROP COLUMN words; DELETE FROM schema_migrations WHERE version = 6;")
+    file.close()
+    store = SqliteStore(path)
+    plain = [replace(trace, words=b"") for trace in traces]
+    assert list(store.vectors.read(owner, "small")) == plain
+    store.vectors.write(owner, traces[1:2])
+    assert list(store.vectors.read(owner, "small")) == [plain[0], traces[1], plain[2]]
+    assert [turn.words for turn in store.vectors.turns(owner, "small")] == [b"", b"words", b""]
+    store.turns.delete(owner, "lesson", [1])
+    assert list(store.vectors.read(owner, "small")) == [traces[1], plain[2]]
+    store.close()
 
 
 def test_a_damaged_pack_harms_no_other(tmp_path: Path) -> None:

@@ -141,14 +141,22 @@ def _variants(word: str) -> tuple[int, ...]:
     return tuple(sorted(variants))
 
 
-def terms_to_blob(found: Terms) -> bytes:
-    """Hashed stems as bytes: four each, little-endian, in the order they were said."""
-    return found.astype("<u4").tobytes()
+WORDS_VERSION = 1  # to be raised when the code of `terms` gives other terms, or rows other marks
 
 
-def terms_from_blob(blob: bytes) -> Terms:
-    """The inverse of `terms_to_blob`."""
-    return np.frombuffer(blob, dtype="<u4").astype(np.uint32)
+def words_version() -> int:
+    """A number that changes with all that decides the terms of a text: the code, and the tables of every language."""
+    return _version_for(codes())
+
+
+@cache
+def _version_for(known: tuple[str, ...]) -> int:
+    tables = [language_by_code(code).vocabulary for code in known]
+    decisive = [
+        (each.stemmer, each.final_letters, sorted(each.stop_words), sorted(each.irregular_forms.items()))
+        for each in tables
+    ]
+    return zlib.crc32(repr((WORDS_VERSION, known, decisive)).encode())
 
 
 _ME = re.compile(r"\b(?:i|i'm|i've|i'd|my|me|mine|myself|io|mio|mia|miei|mie|mi|ho|avevo|ero)\b")

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ricordo.recall.quantization import (
     BinaryVectors,
     QuantizedVectors,
     Vectors,
+    read_vectors,
     rotated_query,
     similarities,
     vectors_from_blobs,
@@ -46,14 +48,17 @@ class Postings:
     def __init__(self) -> None:
         self._runs: list[tuple[NDArray[np.int64], NDArray[np.uint16]]] = []  # word << 32 | row, and how often
 
-    def add(self, first_row: int, said: Iterable["Terms"]) -> None:
-        """Add the words of consecutive rows, the first of which has the given number."""
-        texts = list(said)
-        if not any(len(text) for text in texts):
+    def add(self, first_row: int, said: "Terms", lengths: NDArray[np.int64]) -> None:
+        """Add the words of consecutive rows, so many of each; the first row has the given number."""
+        if not len(said):
             return
-        rows = np.repeat(np.arange(first_row, first_row + len(texts), dtype=np.int64), [len(text) for text in texts])
-        keys, times = np.unique(np.concatenate(texts).astype(np.int64) << _ROW_BITS | rows, return_counts=True)
-        self._runs.append((keys, np.minimum(times, np.iinfo(np.uint16).max).astype(np.uint16)))
+        keys = said.astype(np.int64)  # in place from here on: a whole owner's words are many
+        keys <<= _ROW_BITS
+        keys |= np.repeat(np.arange(first_row, first_row + len(lengths), dtype=np.int64), lengths)
+        keys.sort()
+        first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        times = np.diff(first, append=len(keys))
+        self._runs.append((keys[first], np.minimum(times, np.iinfo(np.uint16).max).astype(np.uint16)))
         while len(self._runs) > 1 and len(self._runs[-2][0]) < _GROWTH * len(self._runs[-1][0]):
             self._runs.append(_merged(self._runs.pop(), self._runs.pop()))
 
@@ -104,7 +109,7 @@ class Column:
         """The values; writing into the array changes the column."""
         return self._store[: self._size]
 
-    def extend(self, values: Sequence[Any]) -> None:
+    def extend(self, values: "Sequence[Any] | NDArray[Any]") -> None:
         """Append values."""
         start = self._size
         self.extend_blank(len(values))
@@ -135,7 +140,8 @@ class Codebook:
 
     def extend(self, names: Sequence[str | None]) -> list[int]:
         """Append names and return their codes."""
-        codes = [self._code(name) for name in names]
+        code_of = {name: self._code(name) for name in dict.fromkeys(names)}
+        codes = [code_of[name] for name in names]
         self._column.extend(codes)
         return codes
 
@@ -192,6 +198,44 @@ class Row:
     asks: bool = False
 
 
+class Batch(NamedTuple):
+    """Rows as columns, none of them in the index yet; the words of all rows stand one after another in `terms`."""
+
+    message_ids: Sequence[str]
+    session_ids: Sequence[str]
+    agent_ids: Sequence[str]
+    topic_ids: Sequence[str | None]
+    roles: Sequence[str]
+    speakers: Sequence[str | None]
+    tags: Sequence[frozenset[str]]
+    places: Sequence[tuple[int, int]]  # turn number and position
+    times: NDArray[np.float64]
+    asks: NDArray[np.bool_]
+    lengths: NDArray[np.int64]
+    terms: "Terms"
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> "Batch":
+        """The columns of single rows."""
+        return cls(
+            [row.message_id for row in rows],
+            [row.session_id for row in rows],
+            [row.agent_id for row in rows],
+            [row.topic_id for row in rows],
+            [row.role for row in rows],
+            [row.speaker for row in rows],
+            [row.tags for row in rows],
+            [(row.turn_number, row.position) for row in rows],
+            np.array([row.created_at.timestamp() for row in rows], dtype=np.float64),
+            np.array([row.asks for row in rows], dtype=np.bool_),
+            np.array([len(row.terms) for row in rows], dtype=np.int64),
+            np.concatenate([_NO_TERMS, *(row.terms for row in rows)]),
+        )
+
+
+_NO_TERMS: "Terms" = np.zeros(0, dtype=np.uint32)
+
+
 class OwnerIndex:
     """All rows of one owner. Thread-safe: adding and ranking take `lock`."""
 
@@ -231,27 +275,36 @@ class OwnerIndex:
         """Add messages; one that is already there only gets its vector."""
         with self.lock:
             batch = list(rows)
-            fresh = list({row.message_id: row for row in batch if row.message_id not in self._row_of}.values())
-            first = len(self)
-            self.postings.add(first, (row.terms for row in fresh))
-            self._times.extend([row.created_at.timestamp() for row in fresh])
-            self._lengths.extend([float(len(row.terms)) for row in fresh])
-            self._asks.extend([row.asks and len(row.terms) < _LONG_QUESTION for row in fresh])
-            self._has_vector.extend_blank(len(fresh))
-            self._vectors.extend_blank(len(fresh))
-            self._scales.extend_blank(len(fresh))
-            self._row_of.update((row.message_id, number) for number, row in enumerate(fresh, first))
-            self.message_ids.extend(row.message_id for row in fresh)
-            self.tags.extend(row.tags for row in fresh)
-            self.agents.extend([row.agent_id for row in fresh])
-            self.topics.extend([row.topic_id for row in fresh])
-            self.roles.extend([row.role for row in fresh])
-            self.speakers.extend([row.speaker for row in fresh])
-            self._places.extend((row.turn_number, row.position) for row in fresh)
-            for number, session in enumerate(self.sessions.extend([row.session_id for row in fresh]), first):
-                self._link(number, session)
-            self._links = None
+            fresh = {row.message_id: row for row in batch if row.message_id not in self._row_of}
+            self.extend(Batch.of(list(fresh.values())))
             self.set_vectors({row.message_id: row.vector for row in batch if row.vector is not None})
+
+    def extend(self, batch: Batch, blobs: Sequence[bytes] = ()) -> None:
+        """Add a batch of rows; with `blobs`, each of which is of one row or of several, all of them have vectors."""
+        with self.lock:
+            first, count = len(self), len(batch.message_ids)
+            self.postings.add(first, batch.terms, batch.lengths)
+            self._times.extend(batch.times)
+            self._lengths.extend(batch.lengths)
+            self._asks.extend(batch.asks & (batch.lengths < _LONG_QUESTION))
+            self._has_vector.extend_blank(count)
+            self._vectors.extend_blank(count)
+            self._scales.extend_blank(count)
+            if blobs:
+                read_vectors(blobs, self.dimensions, self._vectors.array[first:], self._scales.array[first:])
+                self._has_vector.array[first:] = True
+            self._row_of.update(zip(batch.message_ids, range(first, first + count), strict=True))
+            self.message_ids.extend(batch.message_ids)
+            self.tags.extend(batch.tags)
+            self.agents.extend(batch.agent_ids)
+            self.topics.extend(batch.topic_ids)
+            self.roles.extend(batch.roles)
+            self.speakers.extend(batch.speakers)
+            self._places.extend(batch.places)
+            codes = self.sessions.extend(batch.session_ids)
+            for session, places in groupby(range(count), codes.__getitem__):
+                self._link(session, [first + place for place in places])
+            self._links = None
 
     def set_vectors(self, blobs: Mapping[str, bytes]) -> None:
         """Set the vectors of messages, as stored; unknown messages are ignored."""
@@ -348,8 +401,18 @@ class OwnerIndex:
             self._links = Links(self.lengths, np.array(self._before), np.array(self._after))
         return self._links
 
-    def _link(self, number: int, session: int) -> None:
-        """Insert a row in the order of its session; nearly always at the end."""
+    def _link(self, session: int, rows: list[int]) -> None:
+        """Insert rows in the order of their session; nearly always at the end."""
+        places = self._places[rows[0] : rows[-1] + 1]
+        if session in self._newest or places != sorted(places):
+            for row in rows:
+                self._link_one(row, session)
+            return
+        self._before.extend((-1, *rows[:-1]))
+        self._after.extend((*rows[1:], -1))
+        self._newest[session] = rows[-1]
+
+    def _link_one(self, number: int, session: int) -> None:
         place = self._places[number]
         before, after = self._newest.get(session, -1), -1
         while before >= 0 and self._places[before] > place:

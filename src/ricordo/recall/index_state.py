@@ -1,22 +1,40 @@
 """The index of one owner together with its state: what was read of each session, and which turns lack vectors.
 
-A store, session marks and traces go in; an index that holds every current turn comes out. Turns are read page by page
-and the position is noted after each page, so that an interruption loses nothing.
+A store, session marks and traces go in; an index that holds every current turn comes out. A new index is built at once
+from the words and vectors that are stored. Later turns are read page by page and the position is noted after each, so
+that an interruption loses nothing.
 """
 
+import gc
+import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, compress, groupby
+from operator import not_
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 from ricordo.languages.text import fold
-from ricordo.recall.evidence import terms, terms_from_blob
+from ricordo.recall.evidence import terms, words_version
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
+from ricordo.recall.stored_rows import (
+    ANSWER,
+    ASKS,
+    BLANK,
+    MARK_BITS,
+    MOST_MESSAGES,
+    NOTED,
+    QUESTION,
+    ROLES,
+    StoredRows,
+)
+from ricordo.records.turns import TurnVectors, message_id
 
 if TYPE_CHECKING:
-    from ricordo.records.turns import Message, Owner, SessionMark, Turn, TurnVectors
+    from ricordo.records.turns import IndexedTurn, Message, Owner, SessionInfo, SessionMark, Turn
     from ricordo.stores.protocols import Store
 
 _NONE: Mapping[str, bytes] = {}
@@ -65,7 +83,6 @@ def text_to_index(message: "Message") -> str:
 def rows_of(
     turn: "Turn",
     *,
-    words: Mapping[str, bytes] = _NONE,
     vectors: Mapping[str, bytes] = _NONE,
     topics: Mapping[str, str] = _NO_TOPICS,
     tags: frozenset[str] = frozenset(),
@@ -79,7 +96,7 @@ def rows_of(
             position=position,
             created_at=message.created_at,
             role=message.role,
-            terms=terms_from_blob(words[message.id]) if message.id in words else terms(text_to_index(message)),
+            terms=terms(text_to_index(message)),
             vector=vectors.get(message.id),
             agent_id=turn.agent_id,
             speaker=speaker_of(message),
@@ -92,7 +109,38 @@ def rows_of(
     ]
 
 
+def words_of(turn: "Turn", rows: Sequence[Row] | None = None) -> bytes:
+    """The rows of a turn without vectors, as `stored_rows` reads them; empty if they cannot be stored.
+
+    `rows` are those of the turn, if the caller has them already.
+    """
+    known = {row.message_id: row for row in (rows_of(turn) if rows is None else rows)}
+    heads, said, notes = [], [], []
+    steps = 0
+    for position, message in enumerate(turn.messages):
+        row = known.get(message.id)
+        asked, answered = message is turn.question, message is turn.answer
+        steps += not (asked or answered)
+        part = "query" if asked else "response" if answered else steps
+        if message.id != message_id(turn.id, part) or len(turn.messages) > MOST_MESSAGES:
+            return b""
+        noted = speaker_of(message) is not None or (not answered and message.created_at != turn.created_at)
+        if noted:
+            notes.append((position, speaker_of(message), message.created_at.timestamp()))
+        marks = ROLES.index(message.role) | QUESTION * asked | ANSWER * answered | NOTED * noted
+        marks |= ASKS * (row is not None and row.asks) | BLANK * (row is None)
+        heads.append((len(row.terms) if row else 0) << MARK_BITS | marks)
+        said += [row.terms.astype("<u4").tobytes()] if row else []
+    text = json.dumps(notes).encode() if notes else b""
+    text += b" " * (-len(text) % 4)
+    body = b"".join((*(head.to_bytes(4, "little") for head in heads), *said, text))
+    seal = zlib.crc32(body, words_version()) ^ int(turn.checksum[:8], 16)
+    return (seal >> MARK_BITS << MARK_BITS | len(heads)).to_bytes(4, "little") + body
+
+
 PAGE = 256  # turns read at once
+SESSIONS = 1_000  # sessions read at once
+AT_ONCE = 64  # turns from which on a new index is built from what is stored
 
 TurnKey = tuple[str, int]
 
@@ -126,15 +174,14 @@ class SessionProgress:
         longer, more = mark.last_turn - self.mark.last_turn, mark.turn_count - self.mark.turn_count
         return longer < 0 or longer != more or mark.revision < self.mark.revision
 
-    def note(self, turn: "Turn") -> None:
+    def note(self, turn: "Turn | IndexedTurn", *, is_open: bool) -> None:
         """Note a turn that was indexed, as long as it may change."""
-        self.unsettled = {
-            number: each for number, each in self.unsettled.items() if each.is_open or number > turn.turn_number
-        }
-        if turn.is_open or turn.turn_number >= max(self.unsettled, default=0):
-            self.unsettled[turn.turn_number] = UnsettledTurn(turn.id, turn.checksum, turn.is_open)
+        last = turn.turn_number
+        self.unsettled = {number: each for number, each in self.unsettled.items() if each.is_open or number > last}
+        if is_open or last >= max(self.unsettled, default=0):
+            self.unsettled[last] = UnsettledTurn(turn.id, turn.checksum, is_open)
         else:
-            self.unsettled.pop(turn.turn_number, None)
+            self.unsettled.pop(last, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +202,10 @@ class IndexState:
     """An index and how far it has been read.
 
     `unembedded` are turns without vectors, with their checksum in the index; `damaged` are turns that cannot be read,
-    with the reason; `traced` is the last turn with a trace, of sessions whose traces were read. `lock` is held briefly;
-    `embedding` is held while vectors are computed, so that only callers that need vectors wait.
+    with the reason; `traced` is the last turn with a trace, of sessions whose traces were read. `words` are those of
+    turns without vectors, with their checksum, to be stored with them; `remade` are traces that were stored without
+    usable words. `lock` is held briefly; `embedding` is held while vectors are computed, so that only callers that need
+    vectors wait.
     """
 
     owner: "Owner"
@@ -169,11 +218,21 @@ class IndexState:
     damaged: dict[TurnKey, str] = field(default_factory=dict)
     traces: dict[TurnKey, "TurnVectors"] | None = None
     traced: dict[str, int] = field(default_factory=dict)
+    words: dict[TurnKey, tuple[str, bytes]] = field(default_factory=dict)
+    remade: list[TurnVectors] = field(default_factory=list)
 
     def read(self, store: "Store", marks: Mapping[str, "SessionMark"], most: int | None = None) -> Progress:
         """Index new turns, at most about `most`; all if None. The caller holds the lock."""
         if any(name not in marks or seen.lost_any(marks[name]) for name, seen in self.sessions.items()):
             self._reset()
+        if most is None and not self.sessions and sum(mark.turn_count for mark in marks.values()) > AT_ONCE:
+            collects = gc.isenabled()
+            gc.disable()  # nothing that is made here is garbage; looking for it would take a fifth of the time
+            try:
+                self._load(store, marks)
+            finally:
+                if collects:
+                    gc.enable()
         if not self._read_on(store, marks, most):
             self._reset()
             self._read_on(store, marks, most)
@@ -223,6 +282,58 @@ class IndexState:
         """Start with an empty index, because something was removed or changed; traces make rebuilding fast."""
         self.index = OwnerIndex(self.index.dimensions)
         self.sessions, self.unembedded, self.damaged, self.traces, self.traced = {}, {}, {}, None, {}
+        self.words = {}
+
+    def _load(self, store: "Store", marks: Mapping[str, "SessionMark"]) -> None:
+        """Index all sessions at once from what is stored; turns of which that cannot be used are read as text.
+
+        A session that is not there as its mark says, because it has just changed, is left to be read page by page.
+        """
+        found: dict[str, list[IndexedTurn]] = {}
+        for turn in store.vectors.turns(self.owner, self.embedder):
+            found.setdefault(turn.session_id, []).append(turn)
+        tags = {info.id: frozenset(info.tags) for info in _sessions(store, self.owner)}
+        seen = {
+            name: SessionProgress(mark, tags[name], mark.last_turn)
+            for name, mark in marks.items()
+            if name in tags and _is_whole(found.get(name, ()), mark)
+        }
+        turns = list(chain.from_iterable(found.get(name, ()) for name in seen))
+        stored = StoredRows(turns, self.index.dimensions)
+        good, is_open = stored.good.tolist(), (stored.asked & ~stored.answered).tolist()
+        unused = chain.from_iterable(found[name] for name in found.keys() - seen.keys())
+        self.traces = {
+            (turn.session_id, turn.turn_number): _trace(turn, self.embedder)
+            for turn in chain(unused, compress(turns, map(not_, good)))
+            if turn.body
+        }
+        for name, session in seen.items():
+            if session.tags:
+                self.index.set_tags(name, session.tags)
+        added = 0
+        try:
+            for (name, usable), places in groupby(range(len(turns)), lambda at: (turns[at].session_id, good[at])):
+                run = list(places)
+                first, last = run[0], run[-1]
+                if usable:
+                    for at in (*compress(run[:-1], is_open[first:last]), last):
+                        seen[name].note(turns[at], is_open=is_open[at])
+                else:  # what comes before is added first, so that rows stand in the order of their turns
+                    stored.add_to(self.index, added, first, tags)
+                    added = last + 1
+                    self._read_text(store, seen[name], turns[first], turns[last])
+                seen[name].through = max(seen[name].through, turns[last].turn_number)
+            stored.add_to(self.index, added, len(turns), tags)
+        except BaseException:
+            self._reset()
+            raise
+        self.sessions = seen
+
+    def _read_text(self, store: "Store", seen: SessionProgress, first: "IndexedTurn", last: "IndexedTurn") -> None:
+        """Index the turns from one to another of a session by their text."""
+        for after in range(first.turn_number - 1, last.turn_number, PAGE):
+            before = min(after + PAGE, last.turn_number) + 1
+            self._add(store, seen, store.turns.page(self.owner, first.session_id, after=after, before=before))
 
     def _read_session(
         self,
@@ -277,13 +388,16 @@ class IndexState:
             rows = rows_of(turn, vectors=vectors or {}, topics=_topics(turn), tags=seen.tags)
             if vectors is None and rows:
                 missing[key] = turn.checksum
+                self.words[key] = turn.checksum, words_of(turn, rows)
+            elif trace and vectors is not None and (words := words_of(turn, rows)) != trace.words:
+                self.remade.append(replace(trace, words=words))
             batch += rows
         self.index.add(batch)
         self.unembedded.update(missing)
         for turn in added:
             if turn.damage:
                 self.damaged[turn.session_id, turn.turn_number] = turn.damage
-            seen.note(turn)
+            seen.note(turn, is_open=turn.is_open)
 
     def _traces(self, store: "Store") -> dict[TurnKey, "TurnVectors"]:
         """The stored traces, read once per index."""
@@ -291,6 +405,22 @@ class IndexState:
             found = store.vectors.read(self.owner, self.embedder)
             self.traces = {(trace.session_id, trace.turn_number): trace for trace in found}
         return self.traces
+
+
+def _sessions(store: "Store", owner: "Owner") -> Iterator["SessionInfo"]:
+    page = store.sessions.page(owner, limit=SESSIONS)
+    while page:
+        yield from page
+        page = store.sessions.page(owner, limit=SESSIONS, before=page[-1]) if len(page) == SESSIONS else ()
+
+
+def _is_whole(turns: Sequence["IndexedTurn"], mark: "SessionMark") -> bool:
+    """Whether these are all turns of a session, by its mark."""
+    return len(turns) >= mark.turn_count and (turns[-1].turn_number if turns else 0) >= mark.last_turn
+
+
+def _trace(turn: "IndexedTurn", embedder: str) -> TurnVectors:
+    return TurnVectors(turn.session_id, turn.turn_number, embedder, turn.checksum, turn.body, turn.words)
 
 
 def split_trace(trace: "TurnVectors", turn: "Turn", dimensions: int) -> dict[str, bytes] | None:

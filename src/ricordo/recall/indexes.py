@@ -4,6 +4,7 @@ An index is built from the store; comparing session marks, one small query, find
 Words are indexed as soon as a turn is read; vectors follow and are stored as traces, so that each is computed once.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock, RLock
@@ -13,11 +14,12 @@ from uuid import UUID
 
 import numpy as np
 
-from ricordo.engine.core import LRU
+from ricordo.engine.core import LRU, cause_of
+from ricordo.errors import StoreError
 from ricordo.recall.embedders import Embedder, EmbedderChoice, EmbedderError, TimedEmbedder
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
-from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index
+from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index, words_of
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
 from ricordo.records.turns import Owner, SessionMark, Turn, TurnVectors
 from ricordo.safety.crisis import CrisisDetector, crisis_detector
@@ -25,6 +27,8 @@ from ricordo.safety.crisis import CrisisDetector, crisis_detector
 if TYPE_CHECKING:
     from ricordo.engine.core import Engine
     from ricordo.stores.protocols import Store
+
+log = logging.getLogger("ricordo")
 
 CACHED_TURNS = 2_048
 
@@ -62,6 +66,7 @@ OWNERS = 1_024  # indexes in memory
 MESSAGES = 200_000  # in all indexes, 1.7 KB each at 896 dimensions; a single larger index is kept
 QUERY_TIMEOUT = 1.0  # seconds that a chat waits for the vector of its question
 COOLDOWN = 30.0  # seconds during which a chat does not call an embedder that failed
+WORDS_AT_ONCE = 256  # turns whose words are stored in one transaction
 READ_AHEAD = 256  # turns whose vectors are read together with earlier ones, because topics are assigned in order
 
 
@@ -145,6 +150,7 @@ class Indexes:
         with state.lock:
             progress = state.read(self._store, self._store.sessions.marks(owner), most)
         self._weigh(state)
+        self._store_words(state)
         return progress
 
     def catch_up(self, owner: Owner, marks: Mapping[str, SessionMark], *, most: int) -> Progress:
@@ -243,7 +249,7 @@ class Indexes:
             texts = [text for turn in fresh for text in self._texts(turn)]
             made = iter(vectors_to_blobs(self.embedder.embed_passages(texts)))
             blobs |= {message.id: next(made) for turn in fresh for message in turn.messages}
-            self._store.vectors.write(state.owner, [self._trace(turn, blobs) for turn in fresh])
+            self._store.vectors.write(state.owner, [self._trace(state, turn, blobs) for turn in fresh])
         with state.lock:
             if state.index is index and index.dimensions == self.embedder.dimensions:
                 index.set_vectors(blobs)
@@ -260,9 +266,22 @@ class Indexes:
             return ["" for _ in turn.messages]
         return [text_to_index(message) for message in turn.messages]
 
-    def _trace(self, turn: Turn, blobs: Mapping[str, bytes]) -> TurnVectors:
+    def _trace(self, state: IndexState, turn: Turn, blobs: Mapping[str, bytes]) -> TurnVectors:
         body = b"".join(blobs[message.id] for message in turn.messages)
-        return TurnVectors(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body)
+        checksum, words = state.words.pop((turn.session_id, turn.turn_number), ("", b""))
+        if checksum != turn.checksum:
+            words = words_of(turn)
+        return TurnVectors(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body, words)
+
+    def _store_words(self, state: IndexState) -> None:
+        """Store the words of turns that were stored without them; where that fails, they are made again next time."""
+        with state.lock:
+            remade, state.remade = state.remade, []
+        try:
+            for start in range(0, len(remade), WORDS_AT_ONCE):
+                self._store.vectors.write(state.owner, remade[start : start + WORDS_AT_ONCE])
+        except StoreError as error:  # a replica, or a database that is away
+            log.info("the words of %d turns were not stored", len(remade), extra={"cause": cause_of(error)})
 
     def _stored(self, state: IndexState, turns: Sequence[Turn]) -> dict[str, bytes]:
         """The stored vectors of some turns of one session; those of the following turns are cached as well."""

@@ -73,7 +73,9 @@ _CHUNK = 1024  # rows decoded at once: small enough for the processor's cache
 # The optimal four levels for a standard normal distribution: ±0.453 within 0.982, ±1.510 beyond it.
 _EDGE = 0.9816
 _NUMBERS = np.array([-1.510, -0.453, 0.453, 1.510], dtype=np.float32)
-_VALUES = np.rint(np.arange(256)[:, None] / 255 * (_NUMBERS * 127 / 1.510)).astype(np.int8).ravel()  # share x 4 + code
+_VALUES = np.rint(np.arange(256)[:, None] / 255 * (_NUMBERS * 127 / 1.510)).astype(np.int8)  # share, code
+# Four values at once, as the bytes of one number: share x 256 + the byte with their codes, low bits first.
+_QUADS = np.ascontiguousarray(_VALUES[:, np.arange(256)[:, None] >> np.arange(0, 8, 2) & 3]).view(np.uint32).ravel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +122,21 @@ def vectors_from_blobs(blobs: Sequence[bytes], dimensions: int) -> QuantizedVect
     size = blob_size(dimensions)
     if any(len(blob) != size for blob in blobs):
         raise ValueError(f"a stored vector of {dimensions} dimensions has {size} bytes: embed these messages again")
-    raw = np.frombuffer(b"".join(blobs), dtype=np.uint8).reshape(len(blobs), size)
-    values = np.empty((len(blobs), dimensions), dtype=np.int8)
-    unpacked = _decoder(dimensions)
+    values, scales = np.empty((len(blobs), dimensions), dtype=np.int8), np.empty(len(blobs), dtype=np.float32)
+    read_vectors(blobs, dimensions, values, scales)
+    return QuantizedVectors(values, scales)
+
+
+def read_vectors(
+    blobs: Sequence[bytes], dimensions: int, values: NDArray[np.int8], scales: NDArray[np.float32]
+) -> None:
+    """Write the stored vectors, one or several in each blob, into arrays as they are compared."""
+    size, unpacked, at = blob_size(dimensions), _decoder(dimensions), 0
     for start in range(0, len(blobs), _CHUNK):
-        values[start : start + _CHUNK] = unpacked(raw[start : start + _CHUNK, 4:], dimensions)
-    return QuantizedVectors(values, raw[:, :4].copy().view("<f4")[:, 0].astype(np.float32))
+        raw = np.frombuffer(b"".join(blobs[start : start + _CHUNK]), dtype=np.uint8).reshape(-1, size)
+        values[at : at + len(raw)] = unpacked(raw[:, 4:], dimensions)
+        scales[at : at + len(raw)] = raw[:, :4].copy().view("<f4")[:, 0]
+        at += len(raw)
 
 
 def rotated_query(query: Vectors) -> Vectors:
@@ -189,14 +200,8 @@ def _decode_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.i
     """Shares and two-bit codes as eight-bit values: the number behind the code x share, between -127 and 127."""
     blocks = -(-dimensions // BLOCK)
     packed = stored[:, blocks:]
-    places = np.empty((len(stored), 4 * packed.shape[1]), dtype=np.uint16)
-    for place in range(4):
-        places[:, place::4] = packed >> (2 * place) & 3
-    places = places[:, :dimensions]
-    for block in range(blocks):
-        columns = places[:, block * BLOCK : (block + 1) * BLOCK]
-        columns += stored[:, block, None].astype(np.uint16) << 2
-    return _VALUES[places]
+    shares = np.repeat(stored[:, :blocks].astype(np.uint16) << 8, BLOCK // 4, axis=1)[:, : packed.shape[1]]
+    return _QUADS.take(shares | packed, mode="clip").view(np.int8)[:, :dimensions]
 
 
 def _encode_four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import UUID, uuid5
 
 if TYPE_CHECKING:
@@ -317,9 +317,10 @@ class StoredReceipt:
 
 @dataclass(frozen=True, slots=True)
 class TurnVectors:
-    """The vectors of a turn's messages, in order, by one embedder.
+    """The vectors of a turn's messages, in order, by one embedder, and the words that the index has of them.
 
     `checksum` is that of the turn as it was embedded: the vectors of a turn that has changed since are not valid.
+    `words` are empty where they were not stored; `ricordo.recall.stored_rows` has the bytes.
     """
 
     session_id: str
@@ -327,6 +328,25 @@ class TurnVectors:
     embedder: str
     checksum: str
     body: bytes
+    words: bytes = b""
+
+
+class IndexedTurn(NamedTuple):
+    """A turn without its text; `body` and `words` are those of its vectors, empty if there are none or it has changed.
+
+    Times are microseconds since 1970, as stored; `answered_at` is None without an answer.
+    """
+
+    session_id: str
+    turn_number: int
+    id: str
+    agent_id: str
+    created_at: int
+    answered_at: int | None
+    checksum: str
+    topic_id: str | None
+    body: bytes
+    words: bytes
 
 
 @dataclass(frozen=True, slots=True)

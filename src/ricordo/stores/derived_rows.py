@@ -11,7 +11,7 @@ from typing import Any
 from ricordo.errors import DamageError
 from ricordo.records.derived import Fact, Flag, Source, Summary, Topic
 from ricordo.records.service import ApiKey, Document, Job, StoredChunk
-from ricordo.records.turns import Block, Owner, SessionMark, TurnVectors, canonical
+from ricordo.records.turns import Block, IndexedTurn, Owner, SessionMark, Turn, TurnVectors, canonical
 from ricordo.stores.turn_rows import micros, moment
 
 TOPIC_COLUMNS = (
@@ -71,10 +71,24 @@ def row_to_block(row: Any) -> Block:
         raise DamageError(f"archive block {block_id!r} cannot be read back ({error}); run verify") from error
 
 
-def row_to_trace(row: Any) -> TurnVectors:
-    """The trace behind a row of session, number, embedder, checksum and body."""
-    session_id, turn_number, embedder, checksum, body = row
-    return TurnVectors(session_id, turn_number, embedder, checksum, bytes(body))
+INDEXED_COLUMNS = "session_id, turn_number, turn_id, agent_id, created_at, answered_at, checksum, topic_id"
+
+
+def indexed_turn(turn: Turn, vectors: TurnVectors | None) -> IndexedTurn:
+    """A turn as its index reads it."""
+    valid = vectors if vectors and vectors.checksum == turn.checksum else None
+    return IndexedTurn(
+        turn.session_id,
+        turn.turn_number,
+        turn.id,
+        turn.agent_id,
+        micros(turn.created_at),
+        micros(turn.answer.created_at) if turn.answer else None,
+        turn.checksum,
+        turn.topic_id,
+        valid.body if valid else b"",
+        valid.words if valid else b"",
+    )
 
 
 def rows_to_marks(rows: Any) -> dict[str, SessionMark]:

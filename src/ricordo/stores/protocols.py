@@ -25,6 +25,7 @@ from ricordo.records.derived import (
 from ricordo.records.service import Damage, Expired, StoreHealth, StoreStats
 from ricordo.records.turns import (
     Block,
+    IndexedTurn,
     Message,
     Owner,
     SessionChanges,
@@ -256,6 +257,13 @@ class VectorStore(Protocol):
 
     def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         """The vectors of an owner by one embedder, of one session if it is named, in rising order of turn."""
+        ...
+
+    def turns(self, owner: Owner, embedder: str) -> Iterator[IndexedTurn]:
+        """Every turn of an owner without its text, with its vectors by one embedder; by session, then by number.
+
+        Fast enough to build an index of all of them in a fresh process.
+        """
         ...
 
     def write(self, owner: Owner, vectors: Sequence[TurnVectors]) -> None:

@@ -198,9 +198,9 @@ def a_block(
     return Block(block_id or str(uuid4()), topic_id, numbers, created_at, body)
 
 
-def a_trace(turn: Turn, embedder: str = "small", body: bytes = b"vectors") -> TurnVectors:
-    """What an embedder made of a stored turn."""
-    return TurnVectors(turn.session_id, turn.turn_number, embedder, turn.checksum, body)
+def a_trace(turn: Turn, embedder: str = "small", body: bytes = b"vectors", words: bytes = b"words") -> TurnVectors:
+    """What an embedder made of a stored turn, and its words."""
+    return TurnVectors(turn.session_id, turn.turn_number, embedder, turn.checksum, body, words)
 
 
 def a_source(turn: Turn) -> Source:

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from ricordo.errors import RicordoError
 from ricordo.records.derived import Fact, FactChange, Flag, Summary, Topic, TopicChange
 from ricordo.records.turns import (
+    IndexedTurn,
     Message,
     Owner,
     SessionChanges,
@@ -326,7 +327,7 @@ class _Agreement(PeopleRules):
 
     @rule(person=people, session_id=sessions, chosen=numbers, embedder=embedders, body=st.binary(max_size=4))
     def keep_traces(self, person: str, session_id: str, chosen: list[int], embedder: str, body: bytes) -> None:
-        traces = [TurnVectors(session_id, number, embedder, "0" * 16, body) for number in chosen]
+        traces = [TurnVectors(session_id, number, embedder, "0" * 16, body, body * 2) for number in chosen]
         self.agree(lambda store: store.vectors.write(self.owner(person), traces))
 
     @rule(person=people, embedder=embedders)
@@ -379,8 +380,10 @@ def _archive(
     return [(block.id, block.topic_id, block.turn_numbers, unpack(block.body)) for block in blocks]
 
 
-def _traces(store: Store, *, owner: Owner, session_id: str) -> list[TurnVectors]:
-    return [trace for embedder in ("small", "large") for trace in store.vectors.read(owner, embedder, session_id)]
+def _traces(store: Store, *, owner: Owner, session_id: str) -> list[TurnVectors | IndexedTurn]:
+    embedders = ("small", "large")
+    traces = [trace for embedder in embedders for trace in store.vectors.read(owner, embedder, session_id)]
+    return [*traces, *(turn for embedder in embedders for turn in store.vectors.turns(owner, embedder))]
 
 
 def _receipt(session_id: str, digests: set[str] | None) -> StoredReceipt | None:

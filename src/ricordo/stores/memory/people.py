@@ -14,8 +14,9 @@ from ricordo.records.derived import (
     TopicChange,
     TopicShelf,
 )
-from ricordo.records.turns import Block, Owner, TurnVectors
+from ricordo.records.turns import Block, IndexedTurn, Owner, TurnVectors
 from ricordo.stores import topic_rules, write_rules
+from ricordo.stores.derived_rows import indexed_turn
 from ricordo.stores.memory.home import Home, Homes, MemorySession
 
 
@@ -248,6 +249,15 @@ class MemoryVectors:
                 for session in _chosen(self._homes.of(owner), session_id)
                 for (_, name), each in sorted(session.vectors.items())
                 if name == embedder
+            ]
+        return iter(found)
+
+    def turns(self, owner: Owner, embedder: str) -> Iterator[IndexedTurn]:
+        with self._lock:
+            found = [
+                indexed_turn(turn, session.vectors.get((turn.turn_number, embedder)))
+                for session in _chosen(self._homes.of(owner), None)
+                for turn in session.turns
             ]
         return iter(found)
 

@@ -3,10 +3,18 @@
 Each statement names the owner, as in `turn_statements`.
 """
 
-from ricordo.stores.derived_rows import BLOCK_COLUMNS, FACT_COLUMNS, FLAG_COLUMNS, SUMMARY_COLUMNS, TOPIC_COLUMNS
+from ricordo.stores.derived_rows import (
+    BLOCK_COLUMNS,
+    FACT_COLUMNS,
+    FLAG_COLUMNS,
+    INDEXED_COLUMNS,
+    SUMMARY_COLUMNS,
+    TOPIC_COLUMNS,
+)
 from ricordo.stores.postgres.turn_statements import placeholders
 
-_VECTOR_COLUMNS = "session_id, turn_number, embedder, checksum, body"
+_VECTOR_COLUMNS = "session_id, turn_number, embedder, checksum, body, words"
+_INDEXED = ", ".join(f"t.{name}" for name in INDEXED_COLUMNS.split(", "))
 _FACT = ", ".join(f"f.{name}" for name in FACT_COLUMNS.split(", "))
 _SET_FACT = ", ".join(f"{name} = excluded.{name}" for name in FACT_COLUMNS.split(", ")[2:])
 
@@ -181,18 +189,27 @@ DETACH_FROM_BLOCK = """
 
 # -- vectors -----------------------------------------------------------------------------------------------------
 
-VECTORS = f"""
-    SELECT {_VECTOR_COLUMNS} FROM ricordo.traces
+VECTORS = """
+    SELECT session_id, turn_number, checksum, body, coalesce(words, '') FROM ricordo.traces
     WHERE owner = %(owner)s AND embedder = %(embedder)s
       AND (session_id, turn_number) > (%(session_id)s::text, %(turn_number)s)
     ORDER BY session_id, turn_number LIMIT %(limit)s
 """
 
-SESSION_VECTORS = f"""
-    SELECT {_VECTOR_COLUMNS} FROM ricordo.traces
+SESSION_VECTORS = """
+    SELECT session_id, turn_number, checksum, body, coalesce(words, '') FROM ricordo.traces
     WHERE owner = %(owner)s AND session_id = %(session_id)s AND embedder = %(embedder)s
       AND turn_number > %(turn_number)s
     ORDER BY turn_number LIMIT %(limit)s
+"""
+
+INDEXED_TURNS = f"""
+    SELECT {_INDEXED}, coalesce(v.body, ''), coalesce(v.words, '')
+    FROM ricordo.turns AS t LEFT JOIN ricordo.traces AS v
+        ON v.owner = %(owner)s AND v.session_id = t.session_id AND v.turn_number = t.turn_number
+        AND v.embedder = %(embedder)s AND v.checksum = t.checksum
+    WHERE t.owner = %(owner)s AND (t.session_id, t.turn_number) > (%(session_id)s::text, %(turn_number)s)
+    ORDER BY t.session_id, t.turn_number LIMIT %(limit)s
 """
 
 # Blocks transactions that delete, not those that write: a vector changes nothing of its session.
@@ -208,7 +225,7 @@ PUT_VECTORS = f"""
         SELECT FROM ricordo.turns
         WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s)
     ON CONFLICT (owner, session_id, turn_number, embedder)
-        DO UPDATE SET checksum = excluded.checksum, body = excluded.body
+        DO UPDATE SET checksum = excluded.checksum, body = excluded.body, words = excluded.words
 """
 
 DELETE_OTHER_VECTORS = "DELETE FROM ricordo.traces WHERE owner = %(owner)s AND embedder <> %(keep)s"

@@ -5,12 +5,13 @@ Every script locks the session's row first. Vectors are read a page at a time, b
 in memory.
 """
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
-from ricordo.records.turns import Block, Message, Owner, Turn, TurnVectors, message_id
+from ricordo.records.turns import Block, IndexedTurn, Message, Owner, Turn, TurnVectors, message_id
 from ricordo.stores.archive.block import DamagedBlock
 from ricordo.stores.derived_rows import (
     BLOCK_COLUMNS,
@@ -18,7 +19,6 @@ from ricordo.stores.derived_rows import (
     block_to_row,
     row_to_block,
     row_to_topic,
-    row_to_trace,
     topic_to_row,
 )
 from ricordo.stores.postgres import derived_statements as sql
@@ -41,6 +41,7 @@ from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
 from ricordo.stores.write_rules import by_topic
 
 VECTORS_PER_PAGE = 1000
+INDEXED_PER_PAGE = 8000
 
 Key = dict[str, Any]
 Messages = Mapping[str, Mapping[str, Sequence[Message]]]  # block id, turn id -> messages
@@ -111,11 +112,20 @@ class PostgresVectors:
 
     def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         statement = sql.VECTORS if session_id is None else sql.SESSION_VECTORS
-        after = {"session_id": session_id or "", "turn_number": 0}
+        for session, number, *rest in self._rows(owner, statement, embedder, VECTORS_PER_PAGE, session_id or ""):
+            yield TurnVectors(session, number, embedder, *rest)
+
+    def turns(self, owner: Owner, embedder: str) -> Iterator[IndexedTurn]:
+        return map(IndexedTurn._make, self._rows(owner, sql.INDEXED_TURNS, embedder, INDEXED_PER_PAGE))
+
+    def _rows(self, owner: Owner, statement: str, embedder: str, limit: int, session_id: str = "") -> Iterator[Row]:
+        after = {"session_id": session_id, "turn_number": 0}
         while True:
-            rows = self._transactions.read_lagging(owner, statement, embedder=embedder, limit=VECTORS_PER_PAGE, **after)
-            yield from map(row_to_trace, rows)
-            if len(rows) < VECTORS_PER_PAGE:
+            rows = self._transactions.read_lagging(
+                owner, statement, embedder=embedder_id(embedder), limit=limit, **after
+            )
+            yield from rows
+            if len(rows) < limit:
                 return
             after = {"session_id": rows[-1][0], "turn_number": rows[-1][1]}
 
@@ -124,8 +134,13 @@ class PostgresVectors:
             self._transactions.run_long(owner, lambda tx: _write_vectors(tx, owner, vectors))
 
     def drop(self, owner: Owner, *, keep: str) -> int:
-        values = {"owner": owner.key, "keep": keep}
+        values = {"owner": owner.key, "keep": embedder_id(keep)}
         return self._transactions.run_long(owner, lambda tx: tx.send(sql.DELETE_OTHER_VECTORS, values)).rowcount
+
+
+def embedder_id(name: str) -> str:
+    """The short form of an embedder's name that stands in every row; migration 0007 makes the same of older rows."""
+    return hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
 def _write_vectors(transaction: Transaction, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
@@ -139,9 +154,10 @@ def _write_vectors(transaction: Transaction, owner: Owner, vectors: Sequence[Tur
                 "owner": owner.key,
                 "session_id": each.session_id,
                 "turn_number": each.turn_number,
-                "embedder": each.embedder,
+                "embedder": embedder_id(each.embedder),
                 "checksum": each.checksum,
                 "body": each.body,
+                "words": each.words or None,
             }
             for each in sorted(vectors, key=lambda each: (each.session_id, each.turn_number, each.embedder))
         ],

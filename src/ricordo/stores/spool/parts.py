@@ -21,7 +21,7 @@ from ricordo.records.derived import (
     TopicShelf,
 )
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk, StoredItem
-from ricordo.records.turns import Block, Owner, TurnVectors
+from ricordo.records.turns import Block, IndexedTurn, Owner, TurnVectors
 from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.stores.spool.database import SpooledDatabase
 
@@ -64,6 +64,9 @@ class SpooledVectors:
 
     def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         return self._database.call(lambda store: store.vectors.read(owner, embedder, session_id))
+
+    def turns(self, owner: Owner, embedder: str) -> Iterator[IndexedTurn]:
+        return self._database.call(lambda store: store.vectors.turns(owner, embedder))
 
     def write(self, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
         self._database.call(lambda store: store.vectors.write(owner, vectors))

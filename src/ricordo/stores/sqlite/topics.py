@@ -12,6 +12,7 @@ from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, Turn
 from ricordo.stores.derived_rows import (
     BLOCK_COLUMNS,
+    INDEXED_COLUMNS,
     TOPIC_COLUMNS,
     block_to_row,
     row_to_block,
@@ -149,12 +150,16 @@ WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_ea
 # ── vectors ──────────────────────────────────────────────────────────────────────────────────────────
 
 TRACES = """
-SELECT session_id, pack, body FROM traces WHERE owner = ? AND embedder = ? ORDER BY session_id, pack
+SELECT session_id, pack, body, words FROM traces WHERE owner = ? AND embedder = ? ORDER BY session_id, pack
 """
 
 TRACES_OF_SESSION = """
-SELECT session_id, pack, body FROM traces
+SELECT session_id, pack, body, words FROM traces
 WHERE owner = ? AND embedder = ? AND session_id = ? ORDER BY pack
+"""
+
+INDEXED_TURNS = f"""
+SELECT {INDEXED_COLUMNS} FROM turns WHERE owner = ? ORDER BY session_id, turn_number
 """
 
 NUMBERS_THERE = """
@@ -162,15 +167,15 @@ SELECT turn_number FROM turns
 WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
 """
 
-TRACE_PACK = "SELECT body FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"
+TRACE_PACK = "SELECT body, words FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"
 
 TRACE_PACKS = """
-SELECT pack, embedder, body FROM traces
+SELECT pack, embedder, body, words FROM traces
 WHERE owner = ? AND session_id = ? AND pack IN (SELECT value FROM json_each(?))
 """
 
 PUT_TRACE_PACK = """
-INSERT OR REPLACE INTO traces (owner, session_id, pack, embedder, held, body) VALUES (?, ?, ?, ?, ?, ?)
+INSERT OR REPLACE INTO traces (owner, session_id, pack, embedder, held, body, words) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 
 DROP_TRACE_PACK = "DELETE FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.records.derived import TopicChange, TopicShelf
-from ricordo.records.turns import Owner, SessionChanges, SessionMark, TurnVectors
+from ricordo.records.turns import IndexedTurn, Owner, SessionChanges, SessionMark, TurnVectors
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, assert_sound, at_once, law
@@ -173,14 +173,18 @@ class VectorContract(Contract):
     """keep_traces, traces, drop_traces, marks."""
 
     @law
-    @given(bodies=st.lists(st.binary(min_size=1, max_size=64), max_size=5), embedder=strategies.ids(), data=st.data())
+    @given(
+        bodies=st.lists(st.tuples(st.binary(min_size=1, max_size=64), st.binary(max_size=64)), max_size=5),
+        embedder=strategies.ids(),
+        data=st.data(),
+    )
     def test_traces_come_back_as_they_were(
-        self, store: Store, bodies: list[bytes], embedder: str, data: st.DataObject
+        self, store: Store, bodies: list[tuple[bytes, bytes]], embedder: str, data: st.DataObject
     ) -> None:
-        """Bytes, checksum and embedder are kept; of a session the traces come in rising order of turn."""
+        """Vectors, words, checksum and embedder are kept; of a session the traces come in rising order of turn."""
         owner = an_owner()
         said = [store.turns.append(a_turn(owner, f"question {n}")) for n in range(len(bodies))]
-        traces = [a_trace(turn, embedder, body) for turn, body in zip(said, bodies, strict=True)]
+        traces = [a_trace(turn, embedder, *body) for turn, body in zip(said, bodies, strict=True)]
         store.vectors.write(owner, data.draw(st.permutations(traces)))
         assert list(store.vectors.read(owner, embedder)) == traces
         assert list(store.vectors.read(owner, embedder, "lesson")) == traces
@@ -195,6 +199,25 @@ class VectorContract(Contract):
         store.vectors.write(turn.owner, [newer])
         assert list(store.vectors.read(turn.owner, "small")) == [newer]
         assert list(store.vectors.read(turn.owner, "large")) == [other]
+
+    def test_turns_come_without_text_and_with_what_is_valid(self, store: Store) -> None:
+        """All turns of the owner by session and number; vectors and words only of the turn as it is now."""
+        owner = an_owner()
+        asked = store.turns.append(a_turn(owner, response=None, session_id="s"))
+        said = [store.turns.append(a_turn(owner, session_id=session)) for session in ("S", "s")]
+        store.turns.append(a_turn(Owner(owner.tenant_id, "bruno")))
+        good, stale = a_trace(said[0]), replace(a_trace(said[1]), checksum="0" * 16)
+        store.vectors.write(owner, [a_trace(asked), good, stale, a_trace(said[1], "large")])
+        answer = an_answer("Voices.", START + timedelta(seconds=5))
+        answered = store.turns.answer(owner, asked.id, answer, {}, None)
+        found = list(store.vectors.turns(owner, "small"))
+        at = (START - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+        assert found == [
+            IndexedTurn("S", 1, said[0].id, "tutor", at, at, said[0].checksum, None, good.body, good.words),
+            IndexedTurn("s", 1, asked.id, "tutor", at, at + 5_000_000, answered.checksum, None, b"", b""),
+            IndexedTurn("s", 2, said[1].id, "tutor", at, at, said[1].checksum, None, b"", b""),
+        ]
+        assert list(store.vectors.turns(Owner(owner.tenant_id, "carla"), "small")) == []
 
     def test_traces_of_turns_that_are_not_there_are_ignored(self, store: Store) -> None:
         """Unknown numbers, sessions and owners leave nothing behind, and do not harm the others."""
