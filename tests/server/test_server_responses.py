@@ -94,7 +94,7 @@ def test_a_previous_response_is_continued_or_branched() -> None:
         assert missing.value.param == "previous_response_id"
     assert "I am Anna." in str(model.asked[1])
     assert "I am Anna." in str(model.asked[2])
-    assert "Who am I?" not in str(model.asked[2])
+    assert "Who am I?" not in str(model.asked[2][:-1])  # the history; memory may recall the person's other branch
     sessions = sorted(said(store, each.id) for each in store.sessions.page(ANYONE, limit=5))
     assert sessions == [
         [("I am Anna.", "Hi Anna."), ("Who am I?", "Anna.")],
