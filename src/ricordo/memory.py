@@ -14,7 +14,6 @@ from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_project, check_text, check_time, is_id
 from ricordo.presets import settings_from
-from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Repair, Stats, Verification
 from ricordo.records.turns import DEFAULT_AGENT, Owner, SessionInfo, project_tag, turn_id_of
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings, check_embedder
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from ricordo.recall.embedders import Embedder
     from ricordo.recall.search import Hits
     from ricordo.records.derived import Fact, Flag, FlagState, Profile
+    from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Repair, Stats, Verification
     from ricordo.worker import WorkQueue
 
 
@@ -343,7 +343,7 @@ class Memory:
 
     def cleanup(
         self, *, retention: Retention | None = None, progress: Callable[[int, int], None] | None = None
-    ) -> CleanupResult:
+    ) -> "CleanupResult":
         """Remove what is past its time by the settings' retention, or by the one given."""
         if retention is not None and not isinstance(retention, Retention):
             raise ValidationError("retention", f"expected a Retention, got {type(retention).__name__}")
@@ -352,7 +352,7 @@ class Memory:
             forget.drop_indexes(self._engine)
         return result
 
-    def erase(self, user_id: str) -> EraseReceipt:
+    def erase(self, user_id: str) -> "EraseReceipt":
         """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
         owner = self._owner(user_id)
         return forget.erase(self._engine, owner)
@@ -372,15 +372,17 @@ class Memory:
         user_id: str | None = None,
         progress: Callable[[int], None] | None = None,
         project: str | None = None,
-    ) -> ImportResult:
+    ) -> "ImportResult":
         """Import what `export` gave, for the user it names or for `user_id`; repeating changes nothing.
 
         Sessions without a project are put into `project`, where one is given or set.
         """
         return write.import_documents(self._engine, documents, user_id, progress, self._project(project))
 
-    def stats(self) -> Stats:
+    def stats(self) -> "Stats":
         """How much is kept, where, and with which parts."""
+        from ricordo.records.service import Stats
+
         counter = self.counter
         reason = getattr(counter, "reason", "")  # why it does not count exactly
         return Stats(
@@ -395,13 +397,13 @@ class Memory:
             degraded=(reason,) if reason else (),
         )
 
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> "Verification":
         """Re-derive counts, checksums and numbering; report every difference."""
         from ricordo.turns.verify import verify  # the archive comes with it
 
         return verify(self._engine, self.settings.tenant_id, progress)
 
-    def repair(self, progress: Callable[[int, int], None] | None = None) -> Repair:
+    def repair(self, progress: Callable[[int, int], None] | None = None) -> "Repair":
         """Derive again, from the turns, what verify finds wrong with topics, summaries and facts; then verify."""
         from ricordo.turns.repair import repair
 

@@ -19,13 +19,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ricordo.errors import NotFoundError, RicordoError, StoreError
-from ricordo.records.service import Job
 from ricordo.records.turns import Owner
 from ricordo.settings import ProfileSettings
 from ricordo.stores.protocols import Store
+
+if TYPE_CHECKING:
+    from ricordo.records.service import Job
 
 log = logging.getLogger("ricordo.server")
 
@@ -336,11 +338,11 @@ class JobQueue:
                 self._noted = noted | self._noted
             raise
 
-    def take(self) -> Job | None:
+    def take(self) -> "Job | None":
         """A job that is due, leased to this process."""
         return next(iter(self._store.jobs.take(self._worker, now(), LEASE, kinds=(CATCH_UP, END))), None)
 
-    def run(self, job: Job, work: Callable[[Job], None]) -> Exception | None:
+    def run(self, job: "Job", work: "Callable[[Job], None]") -> Exception | None:
         """Run a job and finish it, or have it tried again later; after so many attempts it is given up.
 
         Returns the failure. A session that was deleted meanwhile is none.
@@ -362,7 +364,7 @@ class JobQueue:
         self._store.jobs.fail(held.job, cause[:500], retry)
         return failure
 
-    def hand_back(self, job: Job) -> None:
+    def hand_back(self, job: "Job") -> None:
         """Give a job back at once; the attempt does not count."""
         self._store.jobs.hand_back(job)
 
@@ -373,7 +375,7 @@ class RenewedLease:
     A process that dies renews nothing, and the job comes free when its lease ends.
     """
 
-    def __init__(self, store: Store, job: Job, lease: timedelta) -> None:
+    def __init__(self, store: Store, job: "Job", lease: timedelta) -> None:
         self._store, self._lease = store, lease
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="ricordo-lease", daemon=True)

@@ -105,13 +105,13 @@ def misspelt(
         word = token.word
         if len(word) <= _SHORT_WORD or word in said or not word.isalpha() or not is_topical(language, word):
             continue
-        if (token.capital and token.start) or word in language.spellings:
+        if (token.capital and token.start) or word in language.spellings or is_common(word):
             continue
         most = 2 if len(word) > 6 else 1
         alike = (other for other in talk.tokens if other.word[:1] == word[:1] or other.word[1:3] == word[:2])
         longer = (o for o in alike if len(o.word) > _SHORT_WORD and stem(o.word) != stem(word))
         other = next((o for o in longer if _edits(word, o.word) <= most), None)
-        if other is not None and not is_common(word):
+        if other is not None:
             found[word] = talk.original[other.start : other.end]
     return found
 

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -115,6 +114,8 @@ class Migration:
 
 def migrations_for(dialect: str) -> tuple[Migration, ...]:
     """All migrations of a dialect (`sqlite` or `postgres`), in order; files are named `0001_core.sql`."""
+    from importlib.resources import files  # it takes some milliseconds, and nothing else of `import ricordo` needs it
+
     folder = files("ricordo.stores") / "sql" / dialect
     found = [
         Migration(int(entry.name[:4]), entry.name[5:-4], entry.read_text(encoding="utf-8"))

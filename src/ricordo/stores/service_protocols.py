@@ -3,12 +3,15 @@
 The promises are in the docstrings, as in `stores.protocols`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ricordo.records.service import ApiKey, Document, Job, JobStats, SessionState, StoredChunk, StoredItem
-from ricordo.records.turns import Owner
+if TYPE_CHECKING:
+    from ricordo.records.service import ApiKey, Document, Job, JobStats, SessionState, StoredChunk, StoredItem
+    from ricordo.records.turns import Owner
 
 T = TypeVar("T")
 
@@ -133,7 +136,7 @@ class ItemTransaction(Protocol):
     A prefix is "" for everything, or a place whose last character is `stores.items.PART_END`.
     """
 
-    def on(self, collection: str) -> "ItemTransaction":
+    def on(self, collection: str) -> ItemTransaction:
         """The same transaction on another collection."""
         ...
 

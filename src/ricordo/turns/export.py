@@ -27,7 +27,6 @@ from ricordo.limits import (
 )
 from ricordo.prompt.window import label, said
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id, project_tag
-from ricordo.turns import export_items
 
 FORMAT = "ricordo-session"
 VERSION = 1
@@ -291,6 +290,8 @@ def export_user(engine: Engine, owner: Owner, project: str = "") -> Iterator[dic
             yield to_document(session, engine.store.turns.page(owner, session.id))
         page = engine.store.sessions.page(owner, limit=PAGE, tag=tag, before=page[-1])
     if not project:
+        from ricordo.turns import export_items
+
         yield from export_items.export_facts(engine, owner)
         yield from export_items.export_items(engine, owner)
 

@@ -8,12 +8,15 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from ricordo.engine.core import Engine
 from ricordo.errors import StoreError
-from ricordo.records.service import CleanupResult, EraseReceipt
 from ricordo.records.turns import Owner
 from ricordo.settings import Retention
+
+if TYPE_CHECKING:
+    from ricordo.records.service import CleanupResult, EraseReceipt
 
 log = logging.getLogger("ricordo")
 
@@ -22,8 +25,10 @@ BATCH = 500
 Progress = Callable[[int, int], None]
 
 
-def cleanup(engine: Engine, tenant_id: str, retention: Retention, progress: Progress | None = None) -> CleanupResult:
+def cleanup(engine: Engine, tenant_id: str, retention: Retention, progress: Progress | None = None) -> "CleanupResult":
     """Remove a tenant's turns and sessions that are past their time, and nothing else."""
+    from ricordo.records.service import CleanupResult
+
     started = time.perf_counter()
     now = engine.clock.now()
     turns_before, idle_before = _ago(now, retention.turn_ttl), _ago(now, retention.session_idle)
@@ -82,8 +87,10 @@ def _expire(
     return sessions, turns
 
 
-def erase(engine: Engine, owner: Owner) -> EraseReceipt:
+def erase(engine: Engine, owner: Owner) -> "EraseReceipt":
     """Remove all that is stored of one user, and what this process holds of them."""
+    from ricordo.records.service import EraseReceipt
+
     drop_owner(engine, owner)
     removed = engine.store.erase(owner)
     drop_owner(engine, owner)  # what was read in between

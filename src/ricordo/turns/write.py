@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, Scope, log_failure, new_id
@@ -27,7 +27,6 @@ from ricordo.limits import (
 )
 from ricordo.prompt.receipt import Receipt, to_stored
 from ricordo.records.derived import IMPORTANCE
-from ricordo.records.service import ImportResult
 from ricordo.records.turns import (
     ROLES,
     Json,
@@ -41,9 +40,11 @@ from ricordo.records.turns import (
     open_turn,
     with_project,
 )
-from ricordo.turns import export_items
 from ricordo.turns.export import from_document, lost_turns
 from ricordo.worker import END, NO_DETAILS, Details, WorkQueue
+
+if TYPE_CHECKING:
+    from ricordo.records.service import ImportResult
 
 
 class Said(NamedTuple):
@@ -324,11 +325,14 @@ def import_documents(
     user_id: str | None = None,
     progress: Callable[[int], None] | None = None,
     project: str = "",
-) -> ImportResult:
+) -> "ImportResult":
     """Bring documents in; an Exception among them is a document that could not even be read.
 
     Sessions that belong to no project are put into `project`.
     """
+    from ricordo.records.service import ImportResult
+    from ricordo.turns import export_items
+
     tenant_id = engine.settings.tenant_id
     sessions = added = known = items = 0
     errors: list[str] = []
