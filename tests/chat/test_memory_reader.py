@@ -174,6 +174,7 @@ def test_the_wished_name_is_used(memory: Memory) -> None:
         ("what does my brother do?", ["Callum", "Fergus"]),
         ("what does my brother Fergus do?", []),
         ("how many brothers do I have?", []),
+        ("who are my brothers?", []),
     ],
 )
 def test_several_things_that_fit_are_asked_back(memory: Memory, question: str, names: list[str]) -> None:

@@ -73,6 +73,17 @@ def test_a_question_about_the_speaker_is_complete(asked: str, question: str) -> 
     assert resolve("What do I like about it?", history).standalone != "What do I like about it?"
 
 
+@pytest.mark.parametrize(
+    "question", ["What did we talk about?", "Di che cosa abbiamo parlato ieri?", "cosa ci siamo detti"]
+)
+def test_a_question_about_the_whole_talk_is_complete(question: str) -> None:
+    """It asks for all that was said; nothing of the last turns is added to it."""
+    history = talk(
+        ("I am allergic to nuts.", "Noted."), ("From now on answer briefly.", "From now on: answer briefly.")
+    )
+    assert resolve(question, history).standalone == question
+
+
 def test_a_return_to_nothing_named_means_the_opening_of_the_talk() -> None:
     """A question that goes back does not mean the last turn, even if no turn holds its words."""
     history = talk(("How many days do I need in Jordan?", "A week."), ("Can I drink tap water?", "No."))

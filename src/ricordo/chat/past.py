@@ -340,7 +340,7 @@ def alternatives(text: str, asked: MemoryQuestion) -> list[str]:
     plain = folded(text)
     if len(plain) != len(text):
         plain = text.lower()
-    said = set(asked.text.split())
+    said = set(MessageWords.of(asked.text).plain)
     for found in _SEVERAL.finditer(plain):
         nouns = [word for word in (found["noun"], found["next"]) if word]
         if not said.isdisjoint(nouns) or not any(

@@ -105,21 +105,22 @@ def misspelt(
         word = token.word
         if len(word) <= _SHORT_WORD or word in said or not word.isalpha() or not is_topical(language, word):
             continue
-        if (token.capital and token.start) or word in language.spellings or is_common(word):
+        if (token.capital and token.start) or word in language.spellings:
             continue
-        most = 2 if len(word) > 6 else 1
-        alike = (other for other in talk.tokens if other.word[:1] == word[:1] or other.word[1:3] == word[:2])
+        most, letters = 2 if len(word) > 6 else 1, set(word)
+        near = (
+            o for o in talk.tokens if abs(len(o.word) - len(word)) <= most and len(letters ^ set(o.word)) <= 2 * most
+        )
+        alike = (other for other in near if other.word[:1] == word[:1] or other.word[1:3] == word[:2])
         longer = (o for o in alike if len(o.word) > _SHORT_WORD and stem(o.word) != stem(word))
         other = next((o for o in longer if _edits(word, o.word) <= most), None)
-        if other is not None:
+        if other is not None and not is_common(word):
             found[word] = talk.original[other.start : other.end]
     return found
 
 
 def _edits(first: str, second: str) -> int:
-    """How many letters must be added, dropped or changed to turn one word into another; many for other lengths."""
-    if abs(len(first) - len(second)) > 2:
-        return len(first)
+    """How many letters must be added, dropped or changed to turn one word into another."""
     row = list(range(len(second) + 1))
     for at, letter in enumerate(first, start=1):
         before, row[0] = row[0], at
@@ -180,7 +181,7 @@ def cues_in_line(
     if one_described is not None:
         return (one_described,)
     returned = back(line, language)
-    if returned is not None:
+    if returned is not None and not asks_of_talk(line, language):
         return (returned,)
     if asks_of_speaker(line, language):
         return ()
@@ -202,9 +203,16 @@ def closes(line: WordSpans, language: FollowUpWords) -> bool:
 
 def asks_of_speaker(line: WordSpans, language: FollowUpWords) -> bool:
     """ "Where do I live?" is complete, whatever was talked about; so it is not if a word points back."""
+    if asks_of_talk(line, language):
+        return True
     if language.patterns["about_self"].match(line.text) is None:
         return False
     return not any(cue.text.lower() in language.pointing_words for cue in pronouns(line, language))
+
+
+def asks_of_talk(line: WordSpans, language: FollowUpWords) -> bool:
+    """ "What did we talk about?" asks for the whole talk, not for what was said last."""
+    return language.patterns["about_talk"].fullmatch(line.text) is not None
 
 
 def refers_back(line: WordSpans, language: FollowUpWords) -> bool:

@@ -592,6 +592,10 @@ FOLLOWUPS = FollowUpWords(
         r"(?:oops|ops|no|nope|no no|sorry|wait|hang on|hold on|my mistake|my bad|wrong \w+|correction)(?: sorry| wait)?"
         r"(?: [,.:;!])+ (?:i )?(?P<bare>\w+(?: [^?]+)?)",
     ),
+    about_talk=(
+        r"(?:(?:and|so|ok|well) ,? ?)*what (?:did|have|were) we (?:just |been )?(?:talk\w*|discuss\w*|say|said|cover\w*|chat\w*)"
+        r"(?: about)?(?: so far| until now| today| yesterday| earlier| before| last \w+| here)? ?[?.!]*"
+    ),
     about_self=(
         r"^(?:(?:and|so|but|ok|hey|by the way) ,? ?)*(?:(?:what|who|when|where|which|how old|how tall)(?: s| is| are| was| were)"
         r" (?:my|our)\b|who am i\b|how old am i\b|where (?:was i born|am i from)\b|what am i (?:allergic|called)\b"

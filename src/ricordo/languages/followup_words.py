@@ -146,6 +146,7 @@ class FollowUpWords:
     slip_leads: str = r"(?!)"
     # A question about the speaker, which is complete whatever was talked about ("where do I live?").
     about_self: str = r"(?!)"
+    about_talk: str = r"(?!)"
     # What follows or precedes the new part and is none of it ("too", "sorry").
     part_fillers: Words = frozenset()
     # Words that introduce a name after a general noun ("called"); verbs that tell nothing of their subject.
@@ -213,7 +214,7 @@ class FollowUpWords:
             "zero_subject bare_predicate plural_verb "
             "statement back recalled the_one last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction "
-            "slip_opens slip_ends slip_leads about_self"
+            "slip_opens slip_ends slip_leads about_self about_talk"
         )
         return whole | {name: re.compile(getattr(self, name)) for name in names.split()}
 

@@ -630,6 +630,11 @@ FOLLOWUPS = FollowUpWords(
         """due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette
         diciotto diciannove venti trenta quaranta cinquanta sessanta settanta ottanta novanta cento mille"""
     ),
+    about_talk=(
+        r"(?:(?:e|allora|ok) ,? ?)*(?:di )?(?:che cosa|cosa|che) (?:abbiamo|avevamo|ci siamo|ci eravamo|stavamo)"
+        r" (?:parlato|discusso|detti|detto|parlando|chiacchierato)"
+        r"(?: finora| fin qui| oggi| ieri| prima| l altra volta| la volta scorsa| la settimana scorsa)? ?[?.!]*"
+    ),
     about_self=(
         r"^(?:(?:e|ma|ok|senti|a proposito) ,? ?)*(?:come mi chiamo\b|chi sono io\b|(?:dove|con chi|da quanto) (?:abito|vivo)\b"
         r"|quanti anni ho\b|che lavoro faccio\b|(?:dove|per chi|cosa|che cosa) (?:lavoro|studio|insegno)\b"
