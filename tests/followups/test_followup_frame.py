@@ -84,6 +84,12 @@ def test_a_question_about_the_whole_talk_is_complete(question: str) -> None:
     assert resolve(question, history).standalone == question
 
 
+def test_a_statement_of_long_ago_is_no_frame() -> None:
+    """A part of a new question replaces a part of a past question, never of what was told before the last turn."""
+    history = talk(("My name is Anna and I live in Turin.", "Noted."), ("Why does bread go stale?", "Starch hardens."))
+    assert "live in Italia" not in resolve("e in Italia come si conserva?", history).standalone
+
+
 def test_a_return_to_nothing_named_means_the_opening_of_the_talk() -> None:
     """A question that goes back does not mean the last turn, even if no turn holds its words."""
     history = talk(("How many days do I need in Jordan?", "A week."), ("Can I drink tap water?", "No."))

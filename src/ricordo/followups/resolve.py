@@ -308,6 +308,8 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
         asked = asked_sentence(_complete(talk, back))
         if not asked or len(asked.split()) > LONGEST_FRAME:
             continue
+        if back and not asks(asked, language_of(asked)):  # what was told before the last turn asks nothing
+            continue
         unsure = reference.whole or explains(reference.part, asked, talk.language)
         added = reference.whole and not reference.corrects
         written = (
