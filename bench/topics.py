@@ -130,12 +130,13 @@ def _turn_boundaries(messages: Sequence[TopicMessage], scale: SubjectScale) -> I
         before = active
         if decision.reason != "small talk":
             active = decision.topic_id or f"topic-{start}"
-            known[active] = _with_turn(active, known.get(active), turn)
+            known[active] = with_turn(active, known.get(active), turn)
         yield before is not None and active != before
         yield from (False for _ in answer)
 
 
-def _with_turn(topic_id: str, known: KnownTopic | None, turn: TopicTurn) -> KnownTopic:
+def with_turn(topic_id: str, known: KnownTopic | None, turn: TopicTurn) -> KnownTopic:
+    """A topic with one more turn; a new one if it is not known."""
     first = turn.question
     topic = (
         known.topic if known else Topic(topic_id, title_of(first.text), first_centre(first.vector), _MOMENT, _MOMENT)

@@ -9,19 +9,16 @@ import argparse
 import json
 import pickle
 import random
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from ricordo.recall.embedders.selection import choose
-from ricordo.records.derived import Topic
 from ricordo.topics.assign import TopicMessage
-from ricordo.topics.session_topic import title_of
 from ricordo.topics.subjects import (
     KnownTopic,
     TopicTurn,
@@ -31,11 +28,14 @@ from ricordo.topics.subjects import (
     small_observations,
     small_talk_of,
 )
-from ricordo.topics.thresholds import SubjectScale, SubjectWeights, first_centre, moved_centre, scale_for
+from ricordo.topics.thresholds import SubjectScale, SubjectWeights, scale_for
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-NOW = datetime(2024, 1, 1, tzinfo=UTC)
+sys.path.insert(0, str(ROOT))
+
+from bench.topics import with_turn  # noqa: E402
+
 STRONG = ("continuation", "ordinal", "comparison")
 NEVER_AGAINST = frozenset(  # observations that may only count in favour
     (
@@ -150,27 +150,16 @@ class Talk:
     """A conversation as it goes: its topics with their turns, and the active one."""
 
     def __init__(self) -> None:
-        self.topics: dict[str, Topic] = {}
-        self.turns: dict[str, list[TopicTurn]] = {}
+        self.topics: dict[str, KnownTopic] = {}
         self.active: str | None = None
 
     def known(self) -> list[KnownTopic]:
         """The topics so far."""
-        return [KnownTopic(topic, tuple(self.turns[key])) for key, topic in self.topics.items()]
+        return list(self.topics.values())
 
     def put(self, key: str, turn: TopicTurn) -> str:
         """Add a turn to a topic, a new one if the key is new."""
-        if key not in self.topics:
-            first = turn.question
-            self.topics[key] = Topic(key, title_of(first.text), first_centre(first.vector), NOW, NOW)
-            self.turns[key] = []
-        topic = self.topics[key]
-        centre, count = topic.centre, topic.message_count
-        for message in turn.messages:
-            centre = centre if count == 0 else moved_centre(centre, count, message.vector)
-            count += 1
-        self.topics[key] = replace(topic, centre=centre, message_count=count)
-        self.turns[key].append(turn)
+        self.topics[key] = with_turn(key, self.topics.get(key), turn)
         self.active = key
         return key
 

@@ -423,12 +423,9 @@ def _own_people(query: str, reference: ReferenceCue, talk: Talk) -> tuple[str, .
     """The people of the speaker that a question names ("my aunt and my niece") and that the pronoun may mean."""
     line, language = split_words(query), talk.language
     at = [k for k in range(len(line.tokens) - 1) if line.word(k) in language.own_people and line.is_word(k + 1)]
-    gender = reference.gender or {"lui": "m", "lei": "f"}.get(reference.text.lower(), "")
-    fits = [
-        k
-        for k in at
-        if not gender or not language.article_forms or {"o": "m", "a": "f"}.get(line.word(k)[-1]) == gender
-    ]
+    genders = language.person_genders
+    gender = reference.gender or genders.get(reference.text.lower(), "")
+    fits = [k for k in at if not gender or not genders or genders.get(line.word(k)) == gender]
     named = {line.word(k + 1): " ".join((line.word(k), line.word(k + 1))) for k in fits}
     return tuple(named.values()) if named.keys().isdisjoint(split_words(talk.question).words) else ()
 

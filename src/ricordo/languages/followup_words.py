@@ -165,6 +165,8 @@ class FollowUpWords:
     # "my", before someone of the speaker's own; requests whose object is a text of its own ("translate: …").
     own_people: Words = frozenset()
     text_requests: Words = frozenset()
+    # Which of these, and which pronouns, stand for a man ("m") or a woman ("f"), where the form tells.
+    person_genders: Mapping[str, str] = field(default_factory=dict)
     # Abbreviations and common typing errors of cue words, one word for one.
     spellings: Mapping[str, str] = field(default_factory=dict)
     # Whether a verb may stand without a subject, and the forms that then open a question.

@@ -700,6 +700,7 @@ FOLLOWUPS = FollowUpWords(
     verb_markers_alone=True,
     participle=r"\w{2,}(?:at|it|ut|st|rt|tt)[oaie]",
     own_people=words("mio mia miei mie nostro nostra"),
+    person_genders={"lui": "m", "lei": "f", "mio": "m", "mia": "f", "nostro": "m", "nostra": "f"},
     text_requests=words("traduci tradurre traducimi correggi riscrivi"),
     naming_words=words("chiamato chiamata chiamati chiamate detto detta detti dette cioè ossia"),
     light_verbs=words(

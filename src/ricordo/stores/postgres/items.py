@@ -15,7 +15,7 @@ from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import ADD_ITEM, PUT_ITEM, REMOVE, REMOVE_UNDER, SWEEP, SqlItems
 from ricordo.stores.postgres.owner_statements import ADD_OWNER
-from ricordo.stores.postgres.people import delete_idle_owner
+from ricordo.stores.postgres.people import delete_idle_owner, lock_owner
 from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction
 from ricordo.stores.service_protocols import ItemTransaction
 
@@ -62,7 +62,7 @@ class PostgresItems:
         def script(transaction: Transaction) -> T:
             statements = _Statements(transaction, owner)
             result = work(SqlItems(statements.execute, collection, now, lock=statements.lock))
-            if statements.has_deleted:
+            if statements.has_deleted and lock_owner(transaction, owner):
                 delete_idle_owner(transaction, owner)
             return result
 

@@ -187,10 +187,8 @@ def lock_owner(transaction: Transaction, owner: Owner) -> bool:
 
 
 def delete_idle_owner(transaction: Transaction, owner: Owner) -> None:
-    """Delete an owner's row if nothing else is stored for the owner."""
-    mine = {"owner": owner.key}
-    transaction.send(owner_statements.LOCK_OWNER, mine)
-    transaction.send(owner_statements.DELETE_IDLE_OWNER, mine)
+    """Delete an owner's row, which is locked, if nothing else is stored for the owner."""
+    transaction.send(owner_statements.DELETE_IDLE_OWNER, {"owner": owner.key})
 
 
 def _last_turn(transaction: Transaction, owner: Owner, session_id: str) -> int | None:

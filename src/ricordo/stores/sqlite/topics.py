@@ -196,13 +196,15 @@ class SqliteTopics:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._shelves: dict[Key, tuple[Any, TopicShelf]] = {}  # with every question; most have not changed since
+        # Every question reads them, and few have changed since: what was read, and the row that tells whether it holds.
+        self._shelves: dict[Key, tuple[Any, TopicShelf]] = {}
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
         key = key_of(owner, session_id)
         with self._connections.reading() as reader, one_view(reader):
             found = reader.execute(sql.SHELF, key).fetchone()
             if not found:
+                self._shelves.pop(key, None)
                 return TopicShelf()
             known, shelf = self._shelves.get(key, (None, TopicShelf()))
             if known != found:
