@@ -54,6 +54,30 @@ def test_crises_are_noticed_and_school_talk_is_not(lang: str, told: bool) -> Non
     assert sum(detect_crisis(text, language) is not None for text in quiet) <= 0.02 * len(quiet)
 
 
+@pytest.mark.parametrize(
+    ("text", "noticed"),
+    [
+        ("list ten countries that no longer exist", False),
+        ("I'm making a quiz about countries that no longer exist", False),
+        ("the shop will cease to exist in May", False),
+        ("my old school no longer exists, they stopped existing as a charity", False),
+        ("what happens to a file that stopped existing on the server?", False),
+        ("which airlines no longer exist", False),
+        ("I no longer exist for them and I want it to be true", True),
+        ("I just want to cease to exist", True),
+        ("sometimes I think about not existing", True),
+        ("it would be easier to stop existing", True),
+        ("no longer exist. that's all I want", True),
+        ("i wish i could just stop existing", True),
+        ("what if i stopped existing", True),
+        ("the thought of not existing calms me", True),
+    ],
+)
+def test_what_no_longer_exists_must_be_the_person(text: str, noticed: bool) -> None:
+    """Countries, shops and files that no longer exist are no crisis; the person who wants to is."""
+    assert (detect_crisis(text, "en") is not None) is noticed
+
+
 @pytest.mark.parametrize("lang", ["it", "en"])
 def test_phrases_kept_aside_are_noticed_too(lang: str) -> None:
     """Of phrases whose errors were never read nine crises in ten are noticed, with at most 2 % false alarms."""
