@@ -420,12 +420,12 @@ def periods(question: str, now: datetime) -> tuple[Period, ...]:
     """The periods a question speaks of, in the order of their mention; relative ones are counted from `now`."""
     folded = fold(question.replace("\u2019", "'"))
     today = now.date()
-    month_first = language_by_code(guess_language(question)).calendar.month_first
     found: list[_Mention] = []
     for pattern, reading in _rules(languages()):
         for match in pattern.finditer(folded):
             if any(match.start() < other.end and other.start < match.end() for other in found):
                 continue
+            month_first = language_by_code(guess_language(question)).calendar.month_first
             try:
                 days = reading(match, today, month_first)
                 found.append(_Mention(match.start(), match.end(), days, recurs(match, reading)))

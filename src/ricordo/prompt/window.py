@@ -314,21 +314,19 @@ def safe_turn(turn: "Turn", counter: "TokenCounter") -> "Turn":
     def safe(message: "Message | None") -> "Message | None":
         if message is None or message.role == "system":
             return None
-        name = message.name and defuse(message.name)
+        content, name = defuse(message.content), message.name and defuse(message.name)
         calls = tuple(_defused_json(call) for call in message.tool_calls)
-        shown = replace(
-            message,
-            content=defuse(message.content),
-            name=name,
-            tool_calls=calls,
-            tool_call_id=message.tool_call_id and defuse(message.tool_call_id),
-        )
-        if shown == message:
+        call_id = message.tool_call_id and defuse(message.tool_call_id)
+        if (content, name, calls, call_id) == (message.content, message.name, message.tool_calls, message.tool_call_id):
             return message
-        return replace(shown, tokens=content_tokens(shown.content, calls, counter, name))
+        tokens = content_tokens(content, calls, counter, name)
+        return replace(message, content=content, name=name, tool_calls=calls, tool_call_id=call_id, tokens=tokens)
 
+    question, answer = safe(turn.question), safe(turn.answer)
     steps = tuple(step for each in turn.steps if (step := safe(each)))
-    return replace(turn, question=safe(turn.question), answer=safe(turn.answer), steps=steps)
+    if question is turn.question and answer is turn.answer and steps == turn.steps:
+        return turn
+    return replace(turn, question=question, answer=answer, steps=steps)
 
 
 def _defused_json(value: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import snowballstemmer
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language_of
-from ricordo.recall.index import Matches, OwnerIndex, Rows
+from ricordo.recall.index import OwnerIndex, Rows
 from ricordo.recall.quantization import Vectors, similarities
 
 if TYPE_CHECKING:
@@ -218,10 +218,14 @@ class WordEvidence:
     asked: float
     certainty: float
 
-    def coverage(self, rows: Sequence[int]) -> float:
-        """The share of the question that some rows contain together, from 0 to 1; rare words count more."""
-        heard = float(self.worths @ self.said[:, rows].any(axis=1))
-        return heard / self.asked if self.asked > 0 else 0.0
+    def coverage(self, turns: Sequence[Sequence[int]]) -> list[float]:
+        """The share of the question that the rows of each turn contain together, from 0 to 1; rare words count more."""
+        if not turns or self.asked <= 0:
+            return [0.0] * len(turns)
+        first = np.cumsum([0, *map(len, turns[:-1])])
+        said = np.logical_or.reduceat(self.said[:, np.concatenate(turns)], first, axis=1)
+        shares: list[float] = (np.einsum("i,ij->j", self.worths, said) / self.asked).tolist()
+        return shares
 
     def said_by(self, index: OwnerIndex, rows: Sequence[int]) -> list[tuple[list[str], list[str]]]:
         """The words of the question in each of some messages, and those that only its neighbours contain."""
@@ -239,26 +243,29 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
     count = len(index)
     width = count + 1  # the last column stands for neighbours beyond the ends of sessions
     asked = question_words(question)
-    heard = index.postings.find([variants for _, variants in asked], count)
-    holders = np.bincount(heard.words, minlength=len(asked))
-    heard, chosen = _rarest(heard, holders)
-    worths = _idf(count + _ELSEWHERE, holders[chosen])
+    found = index.postings.find([variants for _, variants in asked])
+    sizes = [sum(len(each.rows) for each in own) for own in found]
+    chosen = sorted((at for at, size in enumerate(sizes) if size), key=sizes.__getitem__)[:_MOST_WORDS]
     links = index.links
     lengths = links.window_lengths
     norm = _REPETITION * (1 - _LENGTH + _LENGTH * np.append(lengths, 1) / max(float(lengths.mean()), 1.0))
-    times = np.zeros((len(chosen), width), dtype=np.float32)
-    cells, first = times.reshape(-1), heard.words * width
-    cells[first + heard.rows] = heard.counts
-    said = times > 0
-    lent = links.lending[heard.rows] * heard.counts
-    for beside in (links.after, links.two_after, links.before):
-        cells[first + beside[heard.rows]] += lent
-    gain = _idf(count, holders[chosen]) * (_REPETITION + 1)
-    times /= times + norm.astype(np.float32)
-    times *= gain.astype(np.float32)[:, np.newaxis]
-    total = times.sum(axis=0)[:count]
+    norm = norm.astype(np.float32)
+    said, holders = np.zeros((len(chosen), width), dtype=np.bool_), np.zeros(len(chosen), dtype=np.int64)
+    total = np.zeros(width, dtype=np.float32)
+    for place, at in enumerate(chosen):  # word by word: arrays that stay in the cache
+        times = np.zeros(width, dtype=np.float32)
+        for rows, counts in found[at]:  # the variants of a word: a message may contain two
+            times[rows] = counts if len(found[at]) == 1 else times[rows] + counts
+        np.greater(times, 0, out=said[place])
+        holders[place] = np.count_nonzero(said[place])
+        links.lend(times, found[at])
+        times /= times + norm
+        times *= np.float32(_idf(count, holders[place]) * (_REPETITION + 1))
+        total += times
+    total = total[:count]
+    worths = _idf(count + _ELSEWHERE, holders)
     best = float(total.max(initial=0, where=allowed))
-    weight = float(worths.sum() + (holders == 0).sum() * _idf(count + _ELSEWHERE, np.zeros(1))[0])
+    weight = float(worths.sum() + sizes.count(0) * _idf(count + _ELSEWHERE, np.int64(0)))
     contained = float((worths @ _said_around(index, said, _leading(total, allowed, best))).max(initial=0))
     return WordEvidence(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
@@ -275,8 +282,9 @@ def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> Rows:
     rows = np.flatnonzero(allowed & (scores > best / 2))
     if len(rows) <= _LEADING:
         return rows
-    found: Rows = rows[np.argpartition(-scores[rows], _LEADING)[:_LEADING]]
-    return found
+    among = scores[rows]
+    found: Rows = rows[among >= np.partition(among, len(rows) - _LEADING)[len(rows) - _LEADING]]
+    return found[:_LEADING]
 
 
 def _said_around(index: OwnerIndex, said: NDArray[np.bool_], rows: Rows | Sequence[int]) -> NDArray[np.bool_]:
@@ -288,23 +296,9 @@ def _said_around(index: OwnerIndex, said: NDArray[np.bool_], rows: Rows | Sequen
     return found
 
 
-def _rarest(heard: Matches, holders: NDArray[np.int64]) -> tuple[Matches, NDArray[np.int64]]:
-    """The occurrences of the rarest words, numbered by rarity, and which words these are."""
-    said = np.flatnonzero(holders)
-    chosen = said[np.argsort(holders[said], kind="stable")][:_MOST_WORDS]
-    rank = np.full(len(holders), -1)
-    rank[chosen] = np.arange(len(chosen))
-    words = rank[heard.words]
-    if len(chosen) == len(said):
-        return heard._replace(words=words), chosen
-    kept = words >= 0
-    return Matches(words[kept], heard.rows[kept], heard.counts[kept]), chosen
-
-
-def _idf(count: int, holders: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """The inverse document frequency of words that occur in so many messages."""
-    found: NDArray[np.float64] = np.log(1 + (count - holders + 0.5) / (holders + 0.5))
-    return found
+def _idf(count: int, holders: Any) -> Any:
+    """The inverse document frequency of a word, or of several, that occur in so many messages."""
+    return np.log(1 + (count - holders + 0.5) / (holders + 0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +322,7 @@ def meaning_evidence(
     if query is None or not query.any() or not known.any():
         return None
     rows = index.near(query, np.flatnonzero(words > _LIKELY_WORDS))
-    alone = similarities(index.codes.take(rows), query)
+    alone = similarities(index.codes if isinstance(rows, slice) else index.codes.take(rows), query)
     # A little of the neighbours' similarity: an answer belongs to its question's topic even if it does not name it.
     weight = np.float32(_NEIGHBOUR_MEANING) * index.links.nearness[rows]
     raw = (alone + index.links.around(rows, weight * alone)) / (1 + index.links.around(rows, weight))
@@ -338,7 +332,7 @@ def meaning_evidence(
         return MeaningEvidence(np.where(index.has_vector, np.float32(1), words), np.zeros_like(words))
     share = ((raw - np.float32(low)) / np.float32(high - low)).clip(0, 1)
     deviations = (alone - np.float32(mean)) / np.float32(max(spread, 1e-6))
-    if len(rows) == len(index):
+    if isinstance(rows, slice):
         return MeaningEvidence(share, deviations)
     whole, typical = np.where(index.has_vector, np.float32(0), words), np.zeros_like(words)
     whole[rows], typical[rows] = share, deviations
@@ -373,7 +367,7 @@ def assistant_evidence(index: OwnerIndex, question: str) -> Vectors | None:
 
 
 def _typical(
-    index: OwnerIndex, query: Vectors, known: NDArray[np.bool_], rows: Rows, alone: Vectors
+    index: OwnerIndex, query: Vectors, known: NDArray[np.bool_], rows: Rows | slice, alone: Vectors
 ) -> tuple[float, float]:
     """Mean and standard deviation of the similarity to all allowed messages; estimated by a sample in a large index."""
     likeness = alone[known[rows]] if index.is_exact else index.sample(query, known)

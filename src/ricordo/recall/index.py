@@ -35,11 +35,10 @@ _ROW_BITS = 32
 
 
 class Matches(NamedTuple):
-    """Occurrences: the index of a word in the query, a row that contains it, and how often; each pair once."""
+    """The rows that contain a word, each once, and how often they do."""
 
-    words: NDArray[np.int64]
     rows: Rows
-    counts: NDArray[np.float32]
+    counts: NDArray[np.uint16]
 
 
 class Postings:
@@ -62,30 +61,18 @@ class Postings:
         while len(self._runs) > 1 and len(self._runs[-2][0]) < _GROWTH * len(self._runs[-1][0]):
             self._runs.append(_merged(self._runs.pop(), self._runs.pop()))
 
-    def find(self, asked: Sequence[tuple[int, ...]], count: int) -> Matches:
-        """The occurrences of each word, in any of its variants, in the first `count` rows."""
+    def find(self, asked: Sequence[tuple[int, ...]]) -> list[list[Matches]]:
+        """Where each word occurs: matches for every variant of it and every run."""
         variants = np.array([each for variants in asked for each in variants], dtype=np.int64)
-        places = np.repeat(np.arange(len(asked), dtype=np.int64), [len(variants) for variants in asked])
-        keys: list[NDArray[np.int64]] = []
-        times: list[NDArray[np.uint16]] = []
+        bounds = np.concatenate((variants, variants + 1)) << _ROW_BITS
+        places = [place for place, variants in enumerate(asked) for _ in variants]
+        found: list[list[Matches]] = [[] for _ in asked]
         for said, how_often in self._runs:
-            low = np.searchsorted(said, variants << _ROW_BITS)
-            sizes = np.searchsorted(said, variants + 1 << _ROW_BITS) - low
-            at = np.arange(sizes.sum()) + np.repeat(low - (np.cumsum(sizes) - sizes), sizes)
-            rows = said[at] & (1 << _ROW_BITS) - 1
-            keys.append(np.repeat(places, sizes) << _ROW_BITS | rows)
-            times.append(how_often[at])
-        if not keys:
-            return Matches(places[:0], places[:0], np.zeros(0, dtype=np.float32))
-        key, often = np.concatenate(keys), np.concatenate(times).astype(np.float32)
-        order = np.argsort(key, kind="stable")  # a few sorted runs: merging them is fast
-        key, often = key[order], often[order]
-        first = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else key
-        if len(first) < len(key):  # a message may contain two variants of a word
-            key, often = key[first], np.add.reduceat(often, first)
-        words, rows = key >> _ROW_BITS, key & (1 << _ROW_BITS) - 1
-        known = rows < count
-        return Matches(words, rows, often) if known.all() else Matches(words[known], rows[known], often[known])
+            ends = np.searchsorted(said, bounds).tolist()
+            for place, low, high in zip(places, ends[: len(places)], ends[len(places) :], strict=True):
+                if low < high:
+                    found[place].append(Matches(said[low:high] & (1 << _ROW_BITS) - 1, how_often[low:high]))
+        return found
 
 
 def _merged(
@@ -177,6 +164,7 @@ _NEAR = 20  # words from which on a neighbour's words count proportionally less
 _PAGE = 50  # content words from which on a message is long
 _LONG_QUESTION = 15  # content words from which on a message that ends with a question also tells something
 _LENT = 0.8  # the most that a neighbour's word counts
+_MOST_MATCHES = 16  # a word in more than one of so many rows is lent by whole arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,14 +350,14 @@ class OwnerIndex:
         """The vectors; rows without one are zeros."""
         return QuantizedVectors(self._vectors.array, self._scales.array)
 
-    def near(self, query: Vectors, asked: Rows) -> Rows:
+    def near(self, query: Vectors, asked: Rows) -> Rows | slice:
         """The rows to compare with a query vector: all of them, or in a large index the best of a first-stage search.
 
         `asked` are rows to include in any case.
         """
         known = self.has_vector
         if self.is_exact:
-            return np.flatnonzero(known)
+            return slice(0, len(self)) if known.all() else np.flatnonzero(known)
         if self._binary is None or self._uncovered().sum() > len(self) // 20:
             self._binary = BinaryVectors(self.codes, known)
         scores = np.where(self._binary.covered, self._binary.scores(query), -np.inf)
@@ -430,12 +418,10 @@ class OwnerIndex:
         """The cosines of some rows with a query vector; None where either has none."""
         if query is None:
             return [None] * len(rows)
-        values, scales, asked = self._vectors.array, self._scales.array, rotated_query(query)
-        # One by one, because the last bit of a matrix product may depend on the number of rows.
-        return [
-            float(np.dot(values[row].astype(np.float32), asked) * scales[row]) if self.has_vector[row] else None
-            for row in rows
-        ]
+        # Not a matrix product: its last bit may depend on the number of rows.
+        found = np.einsum("ij,j->i", self._vectors.array[rows].astype(np.float32), rotated_query(query))
+        cosines: list[float] = (found * self._scales.array[rows]).tolist()
+        return [each if known else None for each, known in zip(cosines, self.has_vector[rows].tolist(), strict=True)]
 
     def same_turn(self, row: int) -> list[int]:
         """The rows of a row's turn, its own included."""
@@ -464,14 +450,39 @@ class Links:
         self.before, self.after = (np.append(np.where(each < 0, missing, each), missing) for each in (before, after))
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
-        self.lending = np.minimum(np.float32(_LENT), self.nearness)
+        self.lending = np.append(np.minimum(np.float32(_LENT), self.nearness), np.float32(0))
         # 0 up to fifty content words, 1 from five hundred: a page holds many words and little of each.
         self.pages = np.log10(np.maximum(lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)
-        self.window_lengths = lengths + self.around(np.arange(len(lengths)), self.lending * lengths)
+        self.window_lengths = lengths + self.around(slice(0, len(lengths)), self.lending[:-1] * lengths)
+        self._shifted = self._lent_by_shifts()
 
-    def around(self, rows: Rows, values: Vectors) -> Vectors:
+    def around(self, rows: Rows | slice, values: Vectors) -> Vectors:
         """For each of some rows the sum of its neighbours' values, for neighbours that are among these rows."""
         spread = np.zeros(len(self.before), dtype=np.float32)
         spread[rows] = values
         total: Vectors = spread[self.before[rows]] + spread[self.two_before[rows]] + spread[self.after[rows]]
         return total
+
+    def lend(self, times: Vectors, matches: Sequence[Matches]) -> None:
+        """Add to how often a word occurs in each row what it lends to its neighbours."""
+        if self._shifted and _MOST_MATCHES * sum(len(each.rows) for each in matches) > len(times):
+            after, two_after, before = (times * each for each in self._shifted)
+            times[1:] += after[:-1]
+            times[2:] += two_after[:-2]
+            times[:-1] += before[1:]
+            return
+        rows = matches[0].rows if len(matches) == 1 else np.flatnonzero(times)
+        lent = self.lending[rows] * times[rows]
+        for beside in (self.after, self.two_after, self.before):
+            times[beside[rows]] += lent
+
+    def _lent_by_shifts(self) -> tuple[Vectors, ...]:
+        """What each row lends to the next, the one after that and the one before; empty if sessions are interleaved."""
+        numbers, missing = np.arange(len(self.before)), len(self.before) - 1
+        lent = []
+        for beside, step in ((self.after, 1), (self.two_after, 2), (self.before, -1)):
+            there = beside < missing
+            if (beside[there] != numbers[there] + step).any():
+                return ()
+            lent.append(self.lending * there)
+        return tuple(lent)

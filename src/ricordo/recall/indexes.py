@@ -16,7 +16,7 @@ import numpy as np
 
 from ricordo.engine.core import LRU, cause_of
 from ricordo.errors import StoreError
-from ricordo.recall.embedders import Embedder, EmbedderChoice, EmbedderError, TimedEmbedder
+from ricordo.recall.embedders import Embedder, EmbedderChoice, EmbedderError
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index, words_of
@@ -210,8 +210,8 @@ class Indexes:
         """The vector of a text as that of a stored message would be, for a chat that must not wait; it may fail."""
         if self.cooldown.reason:
             raise EmbedderError(self.cooldown.reason)
-        if isinstance(self.embedder, TimedEmbedder):
-            rows = self.embedder.embed_query_within(text, QUERY_TIMEOUT)[np.newaxis]
+        if timed := self.choice.timed:
+            rows = timed.embed_query_within(text, QUERY_TIMEOUT)[np.newaxis]
         else:
             rows = self.embedder.embed_passages([text])
         stored: Vectors = vectors_from_blobs(vectors_to_blobs(rows), rows.shape[1]).floats()[0]

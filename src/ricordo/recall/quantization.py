@@ -284,6 +284,7 @@ def _packed(above: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
 
 # The centre of a topic: scale (float32), dimensions (two bytes), six bits a dimension.
 _HEAD = 6
+SIZE_AT = slice(4, _HEAD)
 _BITS = 6
 _HIGHEST = 2 ** (_BITS - 1) - 1
 _SPARE = 8 - _BITS
@@ -309,7 +310,7 @@ def matrix_of(centres: tuple[bytes, ...]) -> NDArray[np.float32]:
 
 def dimensions_of(centre: bytes) -> int:
     """How many dimensions a stored centre has."""
-    return int.from_bytes(centre[4:_HEAD], "little")
+    return int.from_bytes(centre[SIZE_AT], "little")
 
 
 def bytes_of(vector: Vectors) -> bytes:

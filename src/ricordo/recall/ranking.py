@@ -132,16 +132,14 @@ def rank(
         scores, evidence = scored
         rows = _best(index, scores, limit)
         sure = evidence.sureness(weights) / weights.total
-        found = zip(rows, evidence.words.said_by(index, rows), index.cosines(rows, question.vector), strict=True)
+        words, numbers = evidence.words, (scores[rows] * sure).clip(0, 1).tolist()
+        covered = words.coverage([index.same_turn(row) for row in rows])
+        each_row = zip(
+            rows, numbers, words.said_by(index, rows), covered, index.cosines(rows, question.vector), strict=True
+        )
         return [
-            RankedMessage(
-                index.message_ids[row],
-                min(1.0, max(0.0, float(scores[row]) * sure)),
-                evidence.reasons(index, row, *said),
-                evidence.words.coverage(index.same_turn(row)),
-                cosine,
-            )
-            for row, said, cosine in found
+            RankedMessage(index.message_ids[row], number, evidence.reasons(index, row, *said), share, cosine)
+            for row, number, said, share, cosine in each_row
         ]
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from ricordo.engine.core import Engine, Scope, cause_of, local_time, quarantined
 from ricordo.errors import StoreError
 from ricordo.limits import readable
-from ricordo.recall.embedders import TimedEmbedder
 from ricordo.recall.indexes import QUERY_TIMEOUT, Indexes, indexes_of
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank, weights_for
 from ricordo.recall.ranking import RankedMessage as Ranked
@@ -235,12 +234,9 @@ def _question_vector(
     """The vector of the question, or a note that says why there is none."""
     if quick and indexes.cooldown.reason:
         return None, (indexes.cooldown.reason,)
-    embedder = indexes.embedder
+    timed = indexes.choice.timed if quick else None
     try:
-        if quick and isinstance(embedder, TimedEmbedder):
-            vector = embedder.embed_query_within(question, QUERY_TIMEOUT)
-        else:
-            vector = embedder.embed_query(question)
+        vector = timed.embed_query_within(question, QUERY_TIMEOUT) if timed else indexes.embedder.embed_query(question)
     except Exception as error:
         return None, (_failed(indexes, owner, error),)
     indexes.cooldown.clear()

@@ -7,6 +7,7 @@ who derived it (`patterns`, `extractive`, `truncated`, or the name of a model), 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 
 from ricordo.topics.decay import (
@@ -250,7 +251,7 @@ class TopicStats:
     inactive_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicShelf:
     """The topics of a session. `through` is the newest turn that has found its topic."""
 
@@ -258,9 +259,19 @@ class TopicShelf:
     through: int = 0
     revision: int = 0
 
+    @cached_property
+    def active(self) -> Topic | None:
+        """The topic that holds the newest turn; small talk after it does not count."""
+        return max(self.topics, key=lambda topic: (max(topic.hot, default=0), topic.last_active_at), default=None)
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Topic]:
+        """The topics by their ids."""
+        return {topic.id: topic for topic in self.topics}
+
     def topic(self, topic_id: str) -> Topic | None:
         """One topic by id."""
-        return next((topic for topic in self.topics if topic.id == topic_id), None)
+        return self.by_id.get(topic_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], str], 
 
 
 # A quick check whether any rule can apply; it fails for most texts.
-_POSSIBLE = AnyLanguage(rf"[<>\[#=]|[|｜]>|{_LINE}{_LEAD}(?:{_ROLES}){_GAP}{_COLON}")
+_POSSIBLE = AnyLanguage(rf"[<>#]|={{3}}|\[{_GAP}/?[a-z]|{_LINE}{_LEAD}(?:{_ROLES}){_GAP}{_COLON}")
 
 
 def defuse(text: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.evidence import snowball_stems
-from ricordo.recall.quantization import dimensions_of, matrix_of, vector_of
+from ricordo.recall.quantization import SIZE_AT, matrix_of, vector_of
 from ricordo.records.derived import Topic
 from ricordo.records.turns import Role
 from ricordo.topics.thresholds import Scale, Vector
@@ -196,7 +196,8 @@ def _within_reach(message: TopicMessage, topics: Sequence[Topic], scale: Scale) 
 
 
 def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> list[Topic]:
-    return [topic for topic in topics if dimensions_of(topic.centre) == message.vector.size]
+    size = message.vector.size.to_bytes(2, "little")  # as `dimensions_of` reads it, without a call for each
+    return [topic for topic in topics if topic.centre[SIZE_AT] == size]
 
 
 def _stay(message: TopicMessage, talk: TalkState | None, scale: Scale) -> Decision | None:

@@ -31,7 +31,7 @@ from ricordo.topics.assign import (
 )
 from ricordo.topics.decay import faded_topics, fading_of
 from ricordo.topics.session_topic import title_of
-from ricordo.topics.subjects import KnownTopic, TopicTurn, active_topic, decide_turn, turns_compared
+from ricordo.topics.subjects import KnownTopic, TopicTurn, decide_turn, turns_compared
 from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, first_centre, moved_centre, scale_for
 
 # A lock per session (striped), because two threads that organise one session would do the same work.
@@ -138,7 +138,7 @@ def topic_of_question(
     them yet. Where the embedder fails the active topic is taken, and the note says so.
     """
     shelf = engine.store.topics.load(owner, session_id)
-    active = active_topic(shelf.topics)
+    active = shelf.active
     if active is None:
         return None, ()
     indexes = indexes_of(engine)
@@ -148,7 +148,7 @@ def topic_of_question(
         log_failure("topics", "the topic of a question is unknown", owner, session_id, error)
         return active, (f"the active topic is taken: {cause_of(error)}",)
     name = indexes.embedder.name
-    walk = _Pass(_scale(engine, name), name, {}, {topic.id: topic for topic in shelf.topics}, active.id)
+    walk = _Pass(_scale(engine, name), name, {}, dict(shelf.by_id), active.id)
     walk.turns = engine.part(RecentTopicTurns).of(owner, session_id)
     walk.said = {active.id: [each for turn in walk.turns.get(active.id, ()) for each in turn.messages]}
     asked = TopicMessage(question, vector)
@@ -251,7 +251,7 @@ def _begin(
     before = engine.store.turns.page(owner, session_id, before=shelf.through + 1, last=BEFORE)
     older = _older_turns(engine, owner, session_id, shelf, before)
     vectors = indexes.vectors(owner, [*older, *before, *new])
-    walk = _Pass(_scale(engine, name), name, vectors, {topic.id: topic for topic in shelf.topics})
+    walk = _Pass(_scale(engine, name), name, vectors, dict(shelf.by_id))
     _recentre(walk, indexes)
     for turn in older:
         if (said := walk.turn_of(turn)) and turn.topic_id:

@@ -22,7 +22,6 @@ from ricordo.records.turns import Turn
 from ricordo.stores.archive.export import export_messages
 from ricordo.topics.archive import attempts, change_topic
 from ricordo.topics.decay import fading_of
-from ricordo.topics.subjects import active_topic
 from ricordo.topics.thresholds import Scale, scale_for, unit
 
 _FEEDBACK_STEP = 0.2
@@ -263,7 +262,7 @@ class Topics(list[Topic]):
 
 def active_topic_id(topics: Iterable[Topic], session_id: str) -> str:
     """The topic that holds the newest turn; small talk after it does not count. NotFoundError if there is none."""
-    newest = active_topic(topics)
+    newest = TopicShelf(tuple(topics)).active
     if newest is None:
         raise NotFoundError(f"session {session_id!r} has no topic yet; add a turn that is about something")
     return newest.id

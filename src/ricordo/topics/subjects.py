@@ -8,7 +8,7 @@ weights were fitted.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TypeVar
@@ -137,11 +137,6 @@ class KnownTopic:
 
     topic: Topic
     turns: tuple[TopicTurn, ...] = ()
-
-
-def active_topic(topics: Iterable[Topic]) -> Topic | None:
-    """The topic that holds the newest turn; small talk after it does not count."""
-    return max(topics, key=lambda topic: (max(topic.hot, default=0), topic.last_active_at), default=None)
 
 
 def turns_compared(turns: Sequence[T]) -> list[T]:

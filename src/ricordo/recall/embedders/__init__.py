@@ -8,6 +8,7 @@ when recall is first used.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from ricordo.errors import RicordoError
@@ -45,12 +46,17 @@ class TimedEmbedder(Protocol):
         """Like `embed_query`, with one attempt and a timeout in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EmbedderChoice:
     """The embedder in use and the reason why it was chosen."""
 
     embedder: Embedder
     why: str
+
+    @cached_property
+    def timed(self) -> TimedEmbedder | None:
+        """The embedder, if it accepts a timeout."""
+        return self.embedder if isinstance(self.embedder, TimedEmbedder) else None
 
 
 class EmbedderError(RicordoError):

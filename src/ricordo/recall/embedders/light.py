@@ -93,16 +93,17 @@ class DeterministicEmbedder:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for i, text in enumerate(texts):
             for word in text.casefold().split():
-                rows[i] += self._direction(word)
+                rows[i] += _direction(word, self._dimensions)
         return unit_rows(rows)
 
     def embed_query(self, text: str) -> Vectors:
         row: Vectors = self.embed_passages([text])[0]
         return row
 
-    def _direction(self, word: str) -> Vectors:
-        """One sign a dimension, from the word's hash: the same on every machine and numpy."""
-        hashed = hashlib.shake_128(word.encode("utf-8", "replace")).digest(self._dimensions)
-        bits = np.frombuffer(hashed, dtype=np.uint8) & 1
-        signs: Vectors = bits.astype(np.float32) * 2 - 1
-        return signs
+
+@lru_cache(maxsize=20_000)
+def _direction(word: str, dimensions: int) -> Vectors:
+    """One sign a dimension, from the word's hash: the same on every machine and numpy."""
+    hashed = hashlib.shake_128(word.encode("utf-8", "replace")).digest(dimensions)
+    signs: Vectors = (np.frombuffer(hashed, dtype=np.uint8) & 1).astype(np.float32) * 2 - 1
+    return signs
