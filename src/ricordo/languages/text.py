@@ -118,8 +118,19 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     # Compatibility forms first, so that a long s, a ligature or a full-width digit is a plain one.
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in decomposed if not unicodedata.combining(c))
+    return unicodedata.normalize("NFKD", text.casefold()).translate(_WITHOUT_ACCENTS)
+
+
+class _WithoutAccents(dict[int, int | None]):
+    """A table for `str.translate` that drops combining characters; it fills as characters are met."""
+
+    def __missing__(self, character: int) -> int | None:
+        kept = None if unicodedata.combining(chr(character)) else character
+        self[character] = kept
+        return kept
+
+
+_WITHOUT_ACCENTS = _WithoutAccents()
 
 
 @lru_cache(maxsize=8192)

@@ -8,13 +8,14 @@ Each function of evidence takes the index and the question and returns one numbe
 None when the question has nothing of that kind; `ranking` weighs and adds them.
 """
 
+import math
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import snowballstemmer
@@ -250,22 +251,23 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
     lengths = links.window_lengths
     norm = _REPETITION * (1 - _LENGTH + _LENGTH * np.append(lengths, 1) / max(float(lengths.mean()), 1.0))
     norm = norm.astype(np.float32)
-    said, holders = np.zeros((len(chosen), width), dtype=np.bool_), np.zeros(len(chosen), dtype=np.int64)
+    said = np.zeros((len(chosen), width), dtype=np.bool_)
+    worths = np.zeros(len(chosen))
     total = np.zeros(width, dtype=np.float32)
     for place, at in enumerate(chosen):  # word by word: arrays that stay in the cache
         times = np.zeros(width, dtype=np.float32)
         for rows, counts in found[at]:  # the variants of a word: a message may contain two
             times[rows] = counts if len(found[at]) == 1 else times[rows] + counts
         np.greater(times, 0, out=said[place])
-        holders[place] = np.count_nonzero(said[place])
+        holders = int(np.count_nonzero(said[place]))
+        worths[place] = _idf(count + _ELSEWHERE, holders)
         links.lend(times, found[at])
         times /= times + norm
-        times *= np.float32(_idf(count, holders[place]) * (_REPETITION + 1))
+        times *= np.float32(_idf(count, holders) * (_REPETITION + 1))
         total += times
     total = total[:count]
-    worths = _idf(count + _ELSEWHERE, holders)
     best = float(total.max(initial=0, where=allowed))
-    weight = float(worths.sum() + sizes.count(0) * _idf(count + _ELSEWHERE, np.int64(0)))
+    weight = float(worths.sum() + sizes.count(0) * _idf(count + _ELSEWHERE, 0))
     contained = float((worths @ _said_around(index, said, _leading(total, allowed, best))).max(initial=0))
     return WordEvidence(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
@@ -296,9 +298,9 @@ def _said_around(index: OwnerIndex, said: NDArray[np.bool_], rows: Rows | Sequen
     return found
 
 
-def _idf(count: int, holders: Any) -> Any:
-    """The inverse document frequency of a word, or of several, that occur in so many messages."""
-    return np.log(1 + (count - holders + 0.5) / (holders + 0.5))
+def _idf(count: int, holders: int) -> float:
+    """The inverse document frequency of a word that occurs in so many messages."""
+    return math.log(1 + (count - holders + 0.5) / (holders + 0.5))
 
 
 @dataclass(frozen=True, slots=True)
