@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from ricordo.languages.registry import AnyLanguage, filled, language, languages
+from ricordo.languages.registry import AnyLanguage, LazyPattern, filled, language, languages
 
 if TYPE_CHECKING:
     from ricordo.languages.base import Language
@@ -107,6 +107,10 @@ _TAGS = (
     r"|admin|root|(?:\w{1,20}+:)?(?:function_calls?|invoke|parameter)"
     r"|(?:system|developer|assistant|user|human|tool|function)s?[-_][\w-]{1,40}+)"
 )
+_BRACKETED = (
+    "/?(?:INST|SYS|SYSTEM(?:_PROMPT)?|USER|ASSISTANT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|SISTEMA|SEP"
+    "|CLS|BOS|EOS)"
+)
 _TEMPLATE_HEADINGS = r"(?:response|input|output|completion|task|end)"
 _FENCE_WORDS = r"(?:/?SYS|<safety.fence_words>)\b"
 
@@ -117,11 +121,7 @@ _BREAKS: tuple[tuple[str, str], ...] = (
     (r"<[|｜](?=[\w/▁])", "‹¦"),
     (r"(?<=\w)[|｜]>", "¦›"),
     # [INST], [/INST], [SYSTEM_PROMPT], [AVAILABLE_TOOLS]
-    (
-        rf"\[{_GAP}(/?(?:INST|SYS|SYSTEM(?:_PROMPT)?|USER|ASSISTANT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|"
-        rf"TOOL_CONTENT|SISTEMA|SEP|CLS|BOS|EOS)){_GAP}\]",
-        r"(\1)",
-    ),
+    (rf"\[{_GAP}({_BRACKETED}){_GAP}\]", r"(\1)"),
     # our fences, and <<SYS>>
     (rf"(?<!<)<<++{_GAP}({_FENCE_WORDS}[^<>\n]{{0,60}}+)>>++", r"‹‹\1››"),
     (rf"(?<!<)<<++({_GAP}{_FENCE_WORDS})", r"‹‹\1"),
@@ -147,7 +147,18 @@ def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], str], 
 
 
 # A quick check whether any rule can apply; it fails for most texts.
-_POSSIBLE = AnyLanguage(rf"[<>#]|={{3}}|\[{_GAP}/?[a-z]|{_LINE}{_LEAD}(?:{_ROLES}){_GAP}{_COLON}")
+_MARKED = LazyPattern(rf"[<>#]|={{3}}|\[{_GAP}(?i:{_BRACKETED})", flags=0)
+_SPEAKS = AnyLanguage(rf"{_LEAD}(?:{_ROLES}){_GAP}{_COLON}")
+_LINE_ENDS = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]")
+
+
+def _is_possible(text: str) -> bool:
+    speaks = _SPEAKS.compiled.match
+    return (
+        _MARKED.search(text) is not None
+        or speaks(text) is not None
+        or any(speaks(text, line.end()) for line in _LINE_ENDS.finditer(text))
+    )
 
 
 def defuse(text: str) -> str:
@@ -161,7 +172,7 @@ def defuse(text: str) -> str:
 
 def _defused(text: str) -> str:
     text = strip_hidden(text)
-    if not _POSSIBLE.search(text):
+    if not _is_possible(text):
         return text
     while True:
         before = text
