@@ -48,7 +48,7 @@ def served(store: SqliteStore, operations: Sequence[NewTurn], *, together: bool)
 
 def rows(store: SqliteStore) -> list[list[Any]]:
     """Everything that is stored of sessions, turns and receipts."""
-    tables = ("owners", "sessions", "turns", "receipts", "passages")
+    tables = ("owners", "sessions", "turns", "receipts", "passages", "passage_uses")
     with store._connections.reading() as reader:
         return [sorted(reader.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in tables]
 

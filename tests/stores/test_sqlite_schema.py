@@ -30,7 +30,7 @@ from ricordo.testing.fakes import (
 )
 
 TABLES = (
-    "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
+    "owners", "sessions", "turns", "receipts", "passages", "passage_uses", "topics", "blocks", "traces",
     "people", "facts", "summaries", "flags",
     "documents", "chunks", "api_keys", "jobs", "leases", "ricordo_items",
 )  # fmt: skip
@@ -143,7 +143,7 @@ def test_no_triggers(database: sqlite3.Connection) -> None:
     assert database.execute("SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')").fetchone() == (0,)
 
 
-LOOKS_AT_ALL_OWNERS = {"STATS", "WRONGLY_IN_ORDER"}  # the last is a look at the whole file
+LOOKS_AT_ALL_OWNERS = {"STATS", "WRONGLY_IN_ORDER", "WRONGLY_COUNTED"}  # looks at the whole file
 WITHOUT_OWNER = {"KEY_BY_DIGEST", "KEYS_OF_TENANT", "JOBS_OF_TENANT", "ANYTHING_DUE", "TAKE_JOBS"}
 NAMED = {
     name: text
@@ -293,7 +293,11 @@ def test_an_invalid_turn_is_refused_by_the_database(database: sqlite3.Connection
         "INSERT INTO receipts SELECT owner, 'lesson', 7, x'0102' FROM owners",
         "INSERT INTO receipts SELECT owner, 'lesson', 1, x'01' FROM owners",
         "INSERT INTO receipts SELECT owner, 'lesson', 1, '{}' FROM owners",
-        "INSERT INTO passages SELECT owner, 'nowhere', 'd', 1, 'text' FROM owners",
+        "INSERT INTO passages SELECT zeroblob(16), 1, 'd', 1, 'text' FROM owners",
+        "INSERT INTO passages SELECT owner, 0, 'd', 1, 'text' FROM owners",
+        "INSERT INTO passages SELECT owner, 99, 'd', -1, 'text' FROM owners",
+        "INSERT INTO passage_uses SELECT owner, 'nowhere', 1, 1 FROM owners",
+        "INSERT INTO passage_uses SELECT owner, 'lesson', 1, 0 FROM owners",
         "UPDATE turns SET turn_id = NULL",
         "UPDATE turns SET query = NULL, response = NULL",
         "UPDATE turns SET topic_id = ''",

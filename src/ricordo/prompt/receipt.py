@@ -5,7 +5,6 @@ address and copies only what is stored nowhere else; longer texts are handed to 
 digest. Rebuilding follows the recipe and compares digests, so it is exact or refused.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -15,7 +14,7 @@ from typing import Any
 from ricordo.errors import ReceiptError
 from ricordo.prompt.render import ChatMessage, chat_message, digest
 from ricordo.prompt.window import compact_text, said
-from ricordo.records.turns import Message, StoredReceipt, canonical
+from ricordo.records.turns import Message, StoredReceipt, canonical, passage_digest
 
 INLINE_CHARACTERS = 120
 
@@ -97,7 +96,7 @@ def _moved(value: Any, passages: dict[str, str]) -> Any:
     """A value with its longer texts put into `passages`."""
     # A function of its own: one within another that calls itself is a cycle, and would keep the texts in memory.
     if isinstance(value, str) and len(value) > INLINE_CHARACTERS:
-        key = hashlib.sha256(value.encode()).hexdigest()[:24]
+        key = passage_digest(value)
         passages[key] = value
         return {"passage": key}
     if isinstance(value, dict):

@@ -305,9 +305,14 @@ class Chunk:
     text: str
 
 
+def passage_digest(text: str) -> str:
+    """How a receipt names a longer text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
 @dataclass(frozen=True, slots=True)
 class StoredReceipt:
-    """A turn's receipt as stored: JSON, with longer texts stored once per session by digest."""
+    """A turn's receipt as stored: JSON, with longer texts stored once per session or user, by digest of the text."""
 
     session_id: str
     turn_number: int

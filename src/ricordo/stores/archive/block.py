@@ -40,7 +40,7 @@ def encode(messages: Sequence[Message]) -> bytes:
     for message in messages:
         out.append(ROLES.index(message.role))
     for text in texts:
-        _put(out, len(text))
+        put_number(out, len(text))
     for message in messages:
         _put_signed(out, message.tokens)
     before = 0
@@ -58,7 +58,7 @@ def decode(plain: bytes, count: int) -> tuple[Message, ...]:
     """The `count` messages that `encode` wrote; ValueError when the bytes cannot have come from it."""
     if count > len(plain):  # every message takes at least one byte, so a larger count is a lie
         raise ValueError(f"{count} messages cannot fit in {len(plain)} bytes")
-    reader = _Reader(plain)
+    reader = ByteReader(plain)
     roles = [ROLES[byte] for byte in reader.take(count)]
     lengths = [reader.number() for _ in range(count)]
     tokens = [reader.signed() for _ in range(count)]
@@ -138,7 +138,7 @@ def _put_ids(out: bytearray, ids: Sequence[str]) -> None:
         before = turn
 
 
-def _ids(reader: "_Reader", count: int) -> Iterator[str]:
+def _ids(reader: "ByteReader", count: int) -> Iterator[str]:
     before: UUID | None = None
     for _ in range(count):
         tag = reader.take(1)[0]
@@ -163,7 +163,8 @@ def _uuid(text: str) -> UUID | None:
     return found if str(found) == text else None
 
 
-def _put(out: bytearray, number: int) -> None:
+def put_number(out: bytearray, number: int) -> None:
+    """Seven bits a byte, lowest first; the high bit says that another byte follows."""
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
         number >>= 7
@@ -171,16 +172,16 @@ def _put(out: bytearray, number: int) -> None:
 
 
 def _put_signed(out: bytearray, number: int) -> None:
-    _put(out, number << 1 if number >= 0 else -number << 1 | 1)
+    put_number(out, number << 1 if number >= 0 else -number << 1 | 1)
 
 
 def _put_text(out: bytearray, text: str) -> None:
     raw = text.encode("utf-8", "surrogatepass")
-    _put(out, len(raw))
+    put_number(out, len(raw))
     out += raw
 
 
-class _Reader:
+class ByteReader:
     """A cursor over bytes that refuses to run past the end."""
 
     __slots__ = ("_at", "_bytes")
@@ -191,9 +192,11 @@ class _Reader:
 
     @property
     def left(self) -> int:
+        """How many bytes are not taken yet."""
         return len(self._bytes) - self._at
 
     def take(self, size: int) -> bytes:
+        """The next bytes."""
         if size > self.left:
             raise ValueError(f"{size} bytes expected, {self.left} left")
         taken = self._bytes[self._at : self._at + size]
@@ -201,6 +204,7 @@ class _Reader:
         return taken
 
     def number(self) -> int:
+        """What `put_number` wrote."""
         raw, at, value, shift = self._bytes, self._at, 0, 0
         try:
             while (byte := raw[at]) > 0x7F:
@@ -212,10 +216,12 @@ class _Reader:
         return value | byte << shift
 
     def signed(self) -> int:
+        """A number whose lowest bit is the sign."""
         value = self.number()
         return -(value >> 1) if value & 1 else value >> 1
 
     def text(self) -> str:
+        """A number of bytes, then these as UTF-8."""
         return self.take(self.number()).decode("utf-8", "surrogatepass")
 
 

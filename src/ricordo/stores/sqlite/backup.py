@@ -21,6 +21,7 @@ from ricordo.stores.sqlite.database import make_private, open_examiner, translat
 from ricordo.stores.turn_rows import misnamed, turn_to_row
 
 PAGES_AT_ONCE = 1000
+MISCOUNTED = "are marked as used by more or fewer sessions than use them, so that they may stay or go too early"
 UNORDERED = "is marked as ordered by date, but is not, so that expired turns may stay"
 
 
@@ -32,6 +33,7 @@ def integrity(path: Path, wait: float) -> Sequence[Damage]:
             dangling = reader.execute("PRAGMA foreign_key_check").fetchall()
             owners = misnamed(reader.execute("SELECT owner, tenant_id, user_id FROM owners"))
             mixed = reader.execute(sql.WRONGLY_IN_ORDER).fetchall()
+            counted = reader.execute(sql.WRONGLY_COUNTED).fetchall()
     except sqlite3.DatabaseError as error:
         return [Damage(str(path), f"cannot be read to the end ({error})")]
     return [
@@ -39,6 +41,7 @@ def integrity(path: Path, wait: float) -> Sequence[Damage]:
         *(Damage(f"table {table}, row {row}", f"belongs to nothing in {parent}") for table, row, parent, _ in dangling),
         *owners,
         *(Damage(f"user {user!r}, session {session!r}", UNORDERED) for user, session in mixed),
+        *(Damage(f"user {user!r}", f"{texts} texts of receipts {MISCOUNTED}") for user, texts in counted),
     ]
 
 

@@ -12,10 +12,19 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from ricordo.records.service import Expired
-from ricordo.records.turns import Message, Owner, SessionChanges, SessionInfo, SessionMark, StoredReceipt, Turn
+from ricordo.records.turns import (
+    Message,
+    Owner,
+    SessionChanges,
+    SessionInfo,
+    SessionMark,
+    StoredReceipt,
+    Turn,
+    passage_digest,
+)  # fmt: skip
 from ricordo.stores import write_rules
 from ricordo.stores.archive.codec import UnreadablePayload
-from ricordo.stores.archive.export import unpack_receipt
+from ricordo.stores.archive.export import OWN_QUESTION, passages_named, unpack_receipt
 from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
@@ -132,14 +141,10 @@ class SqliteTurns:
     def receipts(
         self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
     ) -> Sequence[StoredReceipt]:
-        key = (owner.key.bytes, session_id)
-        values = {"owner": key[0], "session_id": session_id, "turn_number": turn_number, "limit": limit}
+        values = {"owner": owner.key.bytes, "session_id": session_id, "turn_number": turn_number, "limit": limit}
         with self._connections.reading() as reader, one_view(reader):
-            found = [(number, _unpacked(body)) for number, body in reader.execute(sql.RECEIPTS, values).fetchall()]
-            named = [
-                dict(reader.execute(sql.PASSAGES_NAMED_BY, (*key, body or "null")).fetchall()) for _, body in found
-            ]
-        return [StoredReceipt(session_id, *each, passages) for each, passages in zip(found, named, strict=True)]
+            found = reader.execute(sql.RECEIPTS, values).fetchall()
+            return [_receipt(reader, owner, session_id, number, body) for number, body in found]
 
     def delete(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
         key = (owner.key.bytes, session_id)
@@ -172,7 +177,8 @@ class SqliteTurns:
 
 def turns_dropped(writer: sqlite3.Connection, key: tuple[bytes, str], gone: Sequence[Any]) -> int:
     """Update a session, its topics, blocks and vectors after turns were deleted; how many turns it still has."""
-    writer.execute(sql.DROP_UNUSED_PASSAGES, {"owner": key[0], "session_id": key[1]})
+    unused = writer.execute(sql.DROP_OLD_USES, {"owner": key[0], "session_id": key[1]}).fetchall()
+    turn_operations.drop_passages(writer, key[0], unused)
     topics.update_topics(writer, key, gone)
     topics.update_blocks(writer, key, {block_id for _, _, _, block_id, *_ in gone if block_id})
     vectors.drop_turns(writer, key, (number for _, number, *_ in gone))
@@ -180,12 +186,24 @@ def turns_dropped(writer: sqlite3.Connection, key: tuple[bytes, str], gone: Sequ
     return int(left[0])
 
 
-def _unpacked(body: bytes) -> str:
-    """The JSON of a receipt; "" where its bytes are damaged, which its reader reports."""
+def _receipt(reader: sqlite3.Connection, owner: Owner, session_id: str, number: int, packed: bytes) -> StoredReceipt:
+    """A receipt with its passages; its body is "" where its bytes are damaged, which its reader reports."""
+    key = (owner.key.bytes, session_id)
+    own: dict[str, str] = {}
     try:
-        return unpack_receipt(body)
+        named = passages_named(packed)
+        digests = dict(reader.execute(sql.DIGESTS, (key[0], json.dumps(named))).fetchall())
+        if OWN_QUESTION in named:
+            rows = reader.execute(sql.TURN_BY_NUMBER, (*key, number)).fetchall()
+            query = topics.to_turns(reader, owner, rows)[0].query
+            digests[OWN_QUESTION] = passage_digest(query)
+            own = {digests[OWN_QUESTION]: query}
+        body = unpack_receipt(packed, digests)
     except UnreadablePayload:
-        return ""
+        return StoredReceipt(session_id, number, "", {})
+    return StoredReceipt(
+        session_id, number, body, dict(reader.execute(sql.PASSAGES_NAMED_BY, (*key, body)).fetchall()) | own
+    )
 
 
 class SqliteSessions:
@@ -334,8 +352,9 @@ def expire(
 
 
 def _drop_content(writer: sqlite3.Connection, key: tuple[bytes, str]) -> int:
-    for drop in (sql.DROP_RECEIPTS, sql.DROP_PASSAGES, sql.DROP_TRACES, sql.DROP_TOPICS, sql.DROP_BLOCKS):
+    for drop in (sql.DROP_RECEIPTS, sql.DROP_TRACES, sql.DROP_TOPICS, sql.DROP_BLOCKS):
         writer.execute(drop, key)
+    turn_operations.drop_passages(writer, key[0], writer.execute(sql.DROP_USES, key).fetchall())
     people.drop_session(writer, key)
     return writer.execute(sql.DROP_TURNS, key).rowcount
 

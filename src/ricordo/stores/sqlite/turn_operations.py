@@ -4,6 +4,7 @@ In: what a caller wants to store. Out: what is stored. What happens if something
 `ricordo.stores.write_rules`; here are only the rows.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -21,11 +22,12 @@ from ricordo.records.turns import (
     add_step,
     checksum,
     open_turn,
+    passage_digest,
     place,
     the_message,
 )
 from ricordo.stores import write_rules
-from ricordo.stores.archive.export import pack_receipt
+from ricordo.stores.archive.export import OWN_QUESTION, pack_receipt
 from ricordo.stores.group_commit import Joinable
 from ricordo.stores.sqlite import topics
 from ricordo.stores.sqlite import turn_statements as sql
@@ -63,7 +65,7 @@ class NewTurn(Joinable):
         _insert(writer, [(turn.owner.key.bytes, *turn_to_row(turn)) for turn in written])
         for each, turn in zip(operations, written, strict=True):
             if each.receipt:
-                keep_receipt(writer, turn.owner, each.receipt, turn.session_id, turn.turn_number)
+                keep_receipt(writer, turn.owner, each.receipt, turn.session_id, turn.turn_number, turn.query)
         for key, new in sessions.items():
             writer.note_last_turn(key, numbered[id(new[-1])].turn_number)
         return written
@@ -118,7 +120,7 @@ def append_new(writer: WriteConnection, turn: Turn, expected: int | None, receip
         raise
     writer.note_last_turn(key, number)
     if receipt:
-        keep_receipt(writer, turn.owner, receipt, session_id, number)
+        keep_receipt(writer, turn.owner, receipt, session_id, number, turn.query)
     return numbered
 
 
@@ -243,15 +245,33 @@ def update(writer: sqlite3.Connection, owner: Owner, session_id: str, changes: S
 
 
 def keep_receipt(
-    writer: sqlite3.Connection, owner: Owner, receipt: StoredReceipt, session_id: str, number: int
+    writer: sqlite3.Connection, owner: Owner, receipt: StoredReceipt, session_id: str, number: int, query: str = ""
 ) -> None:
-    """Write a turn's receipt, and its passages once per session."""
-    key = owner.key.bytes
-    writer.execute(sql.KEEP_RECEIPT, (key, session_id, number, pack_receipt(receipt.body)))
-    writer.executemany(
-        sql.KEEP_PASSAGE,
-        [(key, session_id, digest, number, body) for digest, body in receipt.passages.items()],
-    )
+    """Write a turn's receipt, and its passages once per user; the turn's own question, `query`, not again."""
+    passages, key = dict(receipt.passages), owner.key.bytes
+    own = passage_digest(query) if query in passages.values() else ""
+    if passages.get(own) == query:
+        del passages[own]
+    numbers: dict[str, int] = dict(writer.execute(sql.NUMBERS, (key, json.dumps(list(passages)))).fetchall())
+    for digest in passages.keys() - numbers.keys():
+        values = {"owner": key, "digest": digest, "body": passages[digest]}
+        ((numbers[digest],),) = writer.execute(sql.ADD_PASSAGE, values).fetchall()
+    use = (number, key, session_id)
+    used = writer.execute(sql.USE_PASSAGES, (*use, json.dumps(list(numbers.values())))).rowcount
+    for each in numbers.values() if used < len(numbers) else ():
+        if writer.execute(sql.ADD_USE, (*use, each)).rowcount:
+            writer.execute(sql.COUNT_USE, (key, each))
+    if own and own not in passages:
+        numbers[own] = OWN_QUESTION
+    writer.execute(sql.KEEP_RECEIPT, (key, session_id, number, pack_receipt(receipt.body, numbers)))
+
+
+def drop_passages(writer: sqlite3.Connection, owner: bytes, unused: Iterable[tuple[int]]) -> None:
+    """Delete passages that a session no longer needs, by number, unless another one does."""
+    numbers = json.dumps([number for (number,) in unused])
+    if numbers != "[]":
+        writer.execute(sql.UNCOUNT_USES, (owner, numbers))
+        writer.execute(sql.DROP_UNUSED_PASSAGES, (owner, numbers))
 
 
 def find_turn(connection: sqlite3.Connection, owner: Owner, turn_id: str) -> Turn | None:
@@ -303,7 +323,7 @@ def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: Store
     writer.execute(sql.CHANGE_TURN, (*values, *place, turn.turn_number))
     writer.execute(sql.TOUCH_SESSION, (_last_said(turn), *place))
     if receipt:
-        keep_receipt(writer, turn.owner, receipt, turn.session_id, turn.turn_number)
+        keep_receipt(writer, turn.owner, receipt, turn.session_id, turn.turn_number, turn.query)
     if before.topic_id and before.answer is None and turn.answer is not None:
         topics.count_answer(writer, before)
     if before.block_id:

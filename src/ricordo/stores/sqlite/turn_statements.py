@@ -51,11 +51,20 @@ WHERE owner = :owner AND session_id = :session_id AND (:turn_number IS NULL OR t
 ORDER BY turn_number DESC LIMIT :limit
 """
 
-# Whatever text in the receipt's body is the digest of a passage names that passage.
+DIGESTS = "SELECT number, digest FROM passages WHERE owner = ? AND number IN (SELECT value FROM json_each(?))"
+
+# Whatever text in the receipt's body is the digest of a passage of its session names that passage.
 PASSAGES_NAMED_BY = """
-SELECT digest, body FROM passages
+SELECT digest, body FROM passages JOIN passage_uses USING (owner, number)
 WHERE owner = ? AND session_id = ?
   AND digest IN (SELECT atom FROM json_tree(?) WHERE type = 'text')
+"""
+
+WRONGLY_COUNTED = """
+SELECT user_id, count(*) FROM passages JOIN owners USING (owner) LEFT JOIN (
+    SELECT owner, number, count(*) AS counted FROM passage_uses GROUP BY owner, number
+) USING (owner, number)
+WHERE sessions <> coalesce(counted, 0) GROUP BY user_id
 """
 
 STATS = """
@@ -160,15 +169,30 @@ INSERT INTO receipts (owner, session_id, turn_number, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (owner, session_id, turn_number) DO UPDATE SET body = excluded.body
 """
 
-KEEP_PASSAGE = """
-INSERT INTO passages (owner, session_id, digest, last_turn, body) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (owner, session_id, digest) DO UPDATE SET last_turn = max(last_turn, excluded.last_turn)
+NUMBERS = "SELECT digest, number FROM passages WHERE owner = ? AND digest IN (SELECT value FROM json_each(?))"
+
+ADD_PASSAGE = """
+INSERT INTO passages (owner, number, digest, sessions, body)
+SELECT :owner, coalesce(max(number), 0) + 1, :digest, 0, :body FROM passages WHERE owner = :owner
+RETURNING number
 """
+
+USE_PASSAGES = """
+UPDATE passage_uses SET last_turn = max(last_turn, ?)
+WHERE owner = ? AND session_id = ? AND number IN (SELECT value FROM json_each(?))
+"""
+
+ADD_USE = """
+INSERT INTO passage_uses (last_turn, owner, session_id, number) VALUES (?, ?, ?, ?)
+ON CONFLICT DO NOTHING
+"""
+
+COUNT_USE = "UPDATE passages SET sessions = sessions + 1 WHERE owner = ? AND number = ?"
 
 # ── forgetting ───────────────────────────────────────────────────────────────────────────────────────
 
 DROP_RECEIPTS = "DELETE FROM receipts WHERE owner = ? AND session_id = ?"
-DROP_PASSAGES = "DELETE FROM passages WHERE owner = ? AND session_id = ?"
+DROP_USES = "DELETE FROM passage_uses WHERE owner = ? AND session_id = ? RETURNING number"
 DROP_TRACES = "DELETE FROM traces WHERE owner = ? AND session_id = ?"
 DROP_TOPICS = "DELETE FROM topics WHERE owner = ? AND session_id = ?"
 DROP_BLOCKS = "DELETE FROM blocks WHERE owner = ? AND session_id = ?"
@@ -253,18 +277,29 @@ WHERE owner = ? AND session_id = ?
 RETURNING turn_count
 """
 
-# A passage serves the turns up to its last one; when all of those are gone, so is the passage.
-DROP_UNUSED_PASSAGES = """
-DELETE FROM passages
+# A passage serves the turns up to its last one; when all of those are gone, the session needs it no more.
+DROP_OLD_USES = """
+DELETE FROM passage_uses
 WHERE owner = :owner AND session_id = :session_id AND last_turn < coalesce(
     (SELECT min(turn_number) FROM turns WHERE owner = :owner AND session_id = :session_id), 9223372036854775807
 )
+RETURNING number
+"""
+
+UNCOUNT_USES = """
+UPDATE passages SET sessions = max(sessions - 1, 0)
+WHERE owner = ? AND number IN (SELECT value FROM json_each(?))
+"""
+
+DROP_UNUSED_PASSAGES = """
+DELETE FROM passages WHERE owner = ? AND number IN (SELECT value FROM json_each(?)) AND sessions = 0
 """
 
 ERASE = {
     "blocks": "DELETE FROM blocks WHERE owner = ?",
     "topics": "DELETE FROM topics WHERE owner = ?",
     "receipts": "DELETE FROM receipts WHERE owner = ?",
+    "passage_uses": "DELETE FROM passage_uses WHERE owner = ?",
     "passages": "DELETE FROM passages WHERE owner = ?",
     "turns": "DELETE FROM turns WHERE owner = ?",
     "sessions": "DELETE FROM sessions WHERE owner = ?",
