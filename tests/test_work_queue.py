@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.worker import Lane, WorkerPace, WorkerThread
+from ricordo.worker import Lane, WorkerPace, WorkerThread, give_way
 
 EAGER = WorkerPace(quiet=0.0, starved=0.0, pause=0.0, longest_pause=0.0, patience=10.0)
 PATIENT = WorkerPace(quiet=60.0, starved=60.0, pause=60.0, longest_pause=60.0, patience=10.0)
@@ -65,6 +65,29 @@ def test_everybody_is_served_to_the_end(piles: list[int]) -> None:
     assert all(lane.settle(10) for lane in lanes)
     assert [(pile.left, pile.tried) for pile in made] == [(0, slices) for slices in piles]
     worker.end()
+
+
+@pytest.mark.parametrize("by", ["settle", "close"])
+def test_a_slice_gives_way_between_its_steps(worker: WorkerThread, by: str) -> None:
+    """While foreground work goes on the next step waits; not when a caller waits for the slice, or closes."""
+    give_way()  # in another thread it does nothing
+    begun, ended = threading.Event(), threading.Event()
+
+    def work() -> bool:
+        begun.set()
+        give_way()
+        ended.set()
+        return False
+
+    lane = Lane(work, worker, WorkerPace(quiet=60.0, starved=0.0, step=60.0))
+    lane.call()
+    assert begun.wait(10)
+    assert not ended.is_set()
+    if by == "settle":
+        assert lane.settle(10)
+    else:
+        lane.close()
+    assert ended.is_set()
 
 
 def test_work_waits_for_quiet(worker: WorkerThread) -> None:

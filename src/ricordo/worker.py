@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
 from ricordo.errors import NotFoundError, RicordoError, StoreError
@@ -54,12 +54,14 @@ MOST_NOTED = 50_000  # sessions that wait to be written into the table while the
 class WorkerPace:
     """How eager the work is, in seconds.
 
-    A slice begins after `quiet` seconds without foreground work, or after `starved` seconds in any case. A failed
-    slice is tried again after `pause`, doubled each time, at most `longest_pause`. `patience` is how long closing
-    waits for the current slice.
+    A slice begins after `quiet` seconds without foreground work, or after `starved` seconds in any case. Between its
+    steps it waits for `step` seconds without foreground work, at most twice `quiet` in all. A failed slice is tried
+    again after `pause`, doubled each time, at most `longest_pause`. `patience` is how long closing waits for the
+    current slice.
     """
 
     quiet: float = 0.25
+    step: float = 0.05
     starved: float = 5.0
     pause: float = 1.0
     longest_pause: float = 60.0
@@ -136,6 +138,14 @@ def process_thread() -> WorkerThread:
 
 
 _THREADS = {"index": process_thread(), "people": process_thread()}
+_serving = threading.local()
+
+
+def give_way() -> None:
+    """Between the steps of a slice: let foreground work go first. Call it without a lock; elsewhere it does nothing."""
+    lane: Lane | None = getattr(_serving, "lane", None)
+    if lane is not None:
+        lane.give_way()
 
 
 class Lane:
@@ -150,6 +160,7 @@ class Lane:
         self._failures = 0
         self._failed_slices = 0
         self._touched = 0.0
+        self._waited = 0.0  # by the current slice, for foreground work
         self.busy = False
         self.failure: str | None = None
 
@@ -199,8 +210,18 @@ class Lane:
         pause = min(self._pace.pause * 2.0 ** min(self._failures - 1, 32), self._pace.longest_pause)
         return max(quiet, since + pause)
 
+    def give_way(self) -> None:
+        """Wait while foreground work goes on, unless a caller waits for this slice or it has waited long enough."""
+        while not self._waited_for and not self._closed and self._waited < 2 * self._pace.quiet:
+            if self._touched + self._pace.step <= monotonic():
+                return
+            sleep(0.01)
+            self._waited += 0.01
+
     def run_slice(self) -> None:
         """One slice, in the worker thread."""
+        self._waited = 0.0
+        _serving.lane = self
         try:
             more, failure = self._work(), None
         except Exception as error:

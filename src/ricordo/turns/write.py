@@ -72,6 +72,8 @@ def keep_turn(
     receipt: Receipt | None = None,
 ) -> Turn:
     """Write a question, with its answer if there is one already."""
+    if engine.queue is not None:
+        engine.queue.touch()
     now = engine.clock.now()
     name = new_id(now) if turn_id is None else check_id("turn_id", turn_id)
     moment = now if question.created_at is None else check_time("created_at", question.created_at)

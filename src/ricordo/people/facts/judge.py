@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.text import fold
+from ricordo.worker import give_way
 
 Weights = NDArray[np.float32]
 log = logging.getLogger("ricordo")
@@ -91,6 +92,7 @@ def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
 
 @lru_cache(maxsize=16)
 def _judge(model: "_Model", read: str, before: str | None) -> tuple[Judged, ...]:
+    give_way()  # some milliseconds of work: what is learned beside a chat does not hold it up
     spans = segments(read)
     if not spans:
         return ()
