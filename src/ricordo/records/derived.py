@@ -193,13 +193,9 @@ class Topic:
     def used(self, now: datetime, *, messages: int = 1, centre: bytes | None = None) -> "Topic":
         """This topic after one more access that brought `messages` messages: refreshed, and back in working memory."""
         return replace(
-            self,
-            centre=self.centre if centre is None else centre,
-            last_active_at=max(now, self.last_active_at),
-            access_count=self.access_count + 1,
-            message_count=self.message_count + messages,
-            state="working",
-        )
+            self, centre=self.centre if centre is None else centre, last_active_at=max(now, self.last_active_at),
+            access_count=self.access_count + 1, message_count=self.message_count + messages, state="working",
+        )  # fmt: skip
 
     def weighed(self, importance: float) -> "Topic":
         """This topic with its importance set by hand, between 0 and 1."""
@@ -218,19 +214,14 @@ class Topic:
     def stats(self, now: datetime, fading: Fading = DEFAULT_FADING) -> "TopicStats":
         """The figures shown to people and programs."""
         return TopicStats(
-            topic_id=self.id,
-            topic_title=self.title,
-            active_messages=self.message_count - self.archived_count,
-            compressed_messages=self.archived_count,
-            total_messages=self.message_count,
-            has_summary=bool(self.summary),
-            importance_score=self.importance,
-            access_count=self.access_count,
+            topic_id=self.id, topic_title=self.title, active_messages=self.message_count - self.archived_count,
+            compressed_messages=self.archived_count, total_messages=self.message_count,
+            has_summary=bool(self.summary), importance_score=self.importance, access_count=self.access_count,
             memory_type=memory_type(self.access_count, fading),
             half_life_days=half_life(self.access_count, fading) / DAY_SECONDS,
             age_seconds=max((now - self.created_at).total_seconds(), 0.0),
             inactive_seconds=max((now - self.last_active_at).total_seconds(), 0.0),
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

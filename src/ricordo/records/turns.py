@@ -78,14 +78,9 @@ class Message:
 
 def _said(message: Message) -> tuple[object, ...]:
     return (
-        message.role,
-        message.content,
-        message.chunk_ids,
-        message.metadata,
-        message.tool_calls,
-        message.tool_call_id,
+        message.role, message.content, message.chunk_ids, message.metadata, message.tool_calls, message.tool_call_id,
         message.name,
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

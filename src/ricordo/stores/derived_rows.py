@@ -24,22 +24,10 @@ BLOCK_COLUMNS = "block_id, topic_id, turn_numbers, created_at, body"
 def topic_to_row(topic: Topic) -> tuple[Any, ...]:
     """Values for TOPIC_COLUMNS."""
     return (
-        topic.id,
-        topic.title,
-        topic.centre,
-        topic.embedder,
-        micros(topic.created_at),
-        micros(topic.last_active_at),
-        topic.importance,
-        topic.access_count,
-        topic.message_count,
-        topic.archived_count,
-        topic.restored_count,
-        canonical(topic.hot),
-        canonical(topic.tags),
-        topic.summary,
-        topic.state,
-    )
+        topic.id, topic.title, topic.centre, topic.embedder, micros(topic.created_at), micros(topic.last_active_at),
+        topic.importance, topic.access_count, topic.message_count, topic.archived_count, topic.restored_count,
+        canonical(topic.hot), canonical(topic.tags), topic.summary, topic.state,
+    )  # fmt: skip
 
 
 def row_to_topic(row: Any) -> Topic:
@@ -78,17 +66,10 @@ def indexed_turn(turn: Turn, vectors: TurnVectors | None) -> IndexedTurn:
     """A turn as its index reads it."""
     valid = vectors if vectors and vectors.checksum == turn.checksum else None
     return IndexedTurn(
-        turn.session_id,
-        turn.turn_number,
-        turn.id,
-        turn.agent_id,
-        micros(turn.created_at),
-        micros(turn.answer.created_at) if turn.answer else None,
-        turn.checksum,
-        turn.topic_id,
-        valid.body if valid else b"",
-        valid.words if valid else b"",
-    )
+        turn.session_id, turn.turn_number, turn.id, turn.agent_id, micros(turn.created_at),
+        micros(turn.answer.created_at) if turn.answer else None, turn.checksum, turn.topic_id,
+        valid.body if valid else b"", valid.words if valid else b"",
+    )  # fmt: skip
 
 
 def rows_to_marks(rows: Any) -> dict[str, SessionMark]:
@@ -110,23 +91,11 @@ FLAG_COLUMNS = "flag_id, subject, subject_id, session_id, rules, origin, state, 
 def fact_to_row(fact: Fact) -> tuple[Any, ...]:
     """Values for FACT_COLUMNS."""
     return (
-        fact.agent_id,
-        fact.id,
-        fact.kind,
-        fact.text,
-        fact.about,
-        fact.digest,
-        fact.language,
+        fact.agent_id, fact.id, fact.kind, fact.text, fact.about, fact.digest, fact.language,
         canonical([(source.message_id, source.session_id, source.quote) for source in fact.sources]),
-        micros(fact.recorded_at),
-        micros(fact.valid_from),
-        None if fact.valid_to is None else micros(fact.valid_to),
-        fact.superseded_by,
-        fact.made_by,
-        fact.origin,
-        fact.forgotten,
-        fact.pinned,
-    )
+        micros(fact.recorded_at), micros(fact.valid_from), None if fact.valid_to is None else micros(fact.valid_to),
+        fact.superseded_by, fact.made_by, fact.origin, fact.forgotten, fact.pinned,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=4_096)
@@ -153,20 +122,10 @@ def row_to_fact(row: tuple[Any, ...]) -> Fact:
 def summary_to_row(summary: Summary) -> tuple[Any, ...]:
     """Values for SUMMARY_COLUMNS."""
     return (
-        summary.session_id,
-        summary.id,
-        summary.agent_id,
-        summary.kind,
-        summary.text,
-        summary.first_turn,
-        summary.last_turn,
-        canonical(summary.topics),
-        micros(summary.created_at),
-        summary.tokens,
-        summary.counter,
-        summary.made_by,
-        summary.origin,
-    )
+        summary.session_id, summary.id, summary.agent_id, summary.kind, summary.text, summary.first_turn,
+        summary.last_turn, canonical(summary.topics), micros(summary.created_at), summary.tokens, summary.counter,
+        summary.made_by, summary.origin,
+    )  # fmt: skip
 
 
 def row_to_summary(row: Any) -> Summary:
@@ -184,15 +143,9 @@ def row_to_summary(row: Any) -> Summary:
 def flag_to_row(flag: Flag) -> tuple[Any, ...]:
     """Values for FLAG_COLUMNS."""
     return (
-        flag.id,
-        flag.subject,
-        flag.subject_id,
-        flag.session_id,
-        canonical(flag.rules),
-        flag.origin,
-        flag.state,
+        flag.id, flag.subject, flag.subject_id, flag.session_id, canonical(flag.rules), flag.origin, flag.state,
         micros(flag.created_at),
-    )
+    )  # fmt: skip
 
 
 def row_to_flag(row: Any) -> Flag:
@@ -215,15 +168,9 @@ JOB_COLUMNS = "kind, session_id, tenant_id, user_id, due_at, attempts, leased_un
 def document_to_row(document: Document) -> tuple[Any, ...]:
     """Values for DOCUMENT_COLUMNS."""
     return (
-        document.id,
-        document.title,
-        document.kind,
-        document.digest,
-        micros(document.created_at),
-        document.chunk_count,
-        document.bytes,
-        canonical(document.metadata) if document.metadata else None,
-    )
+        document.id, document.title, document.kind, document.digest, micros(document.created_at),
+        document.chunk_count, document.bytes, canonical(document.metadata) if document.metadata else None,
+    )  # fmt: skip
 
 
 def row_to_document(row: Any) -> Document:
@@ -241,17 +188,9 @@ def row_to_document(row: Any) -> Document:
 def chunk_to_row(chunk: StoredChunk) -> tuple[Any, ...]:
     """Values for CHUNK_COLUMNS."""
     return (
-        chunk.document_id,
-        chunk.position,
-        chunk.id,
-        chunk.text,
-        chunk.heading,
-        chunk.start,
-        chunk.end,
-        chunk.page,
-        chunk.vector,
-        chunk.embedder,
-    )
+        chunk.document_id, chunk.position, chunk.id, chunk.text, chunk.heading, chunk.start, chunk.end, chunk.page,
+        chunk.vector, chunk.embedder,
+    )  # fmt: skip
 
 
 def row_to_chunk(row: Any) -> StoredChunk:
@@ -264,16 +203,10 @@ def row_to_chunk(row: Any) -> StoredChunk:
 def key_to_row(key: ApiKey) -> tuple[Any, ...]:
     """Values for KEY_COLUMNS."""
     return (
-        key.id,
-        key.tenant_id,
-        key.user_id,
-        key.name,
-        key.digest,
-        micros(key.created_at),
+        key.id, key.tenant_id, key.user_id, key.name, key.digest, micros(key.created_at),
         None if key.last_used_at is None else micros(key.last_used_at),
-        None if key.revoked_at is None else micros(key.revoked_at),
-        canonical(key.scopes),
-    )
+        None if key.revoked_at is None else micros(key.revoked_at), canonical(key.scopes),
+    )  # fmt: skip
 
 
 def row_to_key(row: Any) -> ApiKey:
@@ -292,17 +225,11 @@ def row_to_key(row: Any) -> ApiKey:
 def job_to_row(job: Job) -> tuple[Any, ...]:
     """Values for JOB_COLUMNS."""
     return (
-        job.kind,
-        job.session_id,
-        job.owner.tenant_id,
-        job.owner.user_id,
-        None if job.due_at is None else micros(job.due_at),
-        job.attempts,
-        None if job.leased_until is None else micros(job.leased_until),
-        job.leased_by,
-        job.last_error,
+        job.kind, job.session_id, job.owner.tenant_id, job.owner.user_id,
+        None if job.due_at is None else micros(job.due_at), job.attempts,
+        None if job.leased_until is None else micros(job.leased_until), job.leased_by, job.last_error,
         None if job.again_at is None else micros(job.again_at),
-    )
+    )  # fmt: skip
 
 
 def row_to_job(row: Any) -> Job:

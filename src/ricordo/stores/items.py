@@ -192,18 +192,9 @@ def row_to_item(row: Any) -> StoredItem:
     """The item behind one row of ITEM_COLUMNS."""
     place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id = row
     return StoredItem(
-        place,
-        key,
-        bytes(body),
-        tag,
-        None if vector is None else bytes(vector),
-        moment(created_at),
-        moment(updated_at),
-        None if expires_at is None else moment(expires_at),
-        minutes,
-        session_id,
-        turn_id,
-    )
+        place, key, bytes(body), tag, None if vector is None else bytes(vector), moment(created_at),
+        moment(updated_at), None if expires_at is None else moment(expires_at), minutes, session_id, turn_id,
+    )  # fmt: skip
 
 
 def end_of(prefix: str) -> str:

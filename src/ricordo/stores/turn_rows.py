@@ -97,13 +97,8 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
         if response is not None:
             cited = tuple(json.loads(chunk_ids)) if chunk_ids else ()
             answer = Message(
-                message_id(turn_id, "response"),
-                "assistant",
-                response,
-                moment(answered),
-                response_tokens,
-                cited,
-            )
+                message_id(turn_id, "response"), "assistant", response, moment(answered), response_tokens, cited,
+            )  # fmt: skip
         steps: tuple[Message, ...] = ()
         if details:
             extra = json.loads(details)
@@ -159,19 +154,12 @@ def _spoken(turn: Turn, words: Mapping[str, list[Message]] | DamagedBlock) -> Tu
 def session_to_row(session: SessionInfo) -> tuple[Any, ...]:
     """Values for SESSION_COLUMNS."""
     return (
-        session.id,
-        session.agent_id,
-        micros(session.created_at),
-        micros(session.last_active_at),
-        session.last_turn,
-        session.turn_count,
-        session.revision,
-        session.title,
+        session.id, session.agent_id, micros(session.created_at), micros(session.last_active_at), session.last_turn,
+        session.turn_count, session.revision, session.title,
         canonical(session.document_ids) if session.document_ids else None,
-        canonical(session.tags) if session.tags else None,
-        canonical(session.metadata) if session.metadata else None,
+        canonical(session.tags) if session.tags else None, canonical(session.metadata) if session.metadata else None,
         micros(session.ended_at) if session.ended_at else None,
-    )
+    )  # fmt: skip
 
 
 def row_to_session(owner: Owner, row: Any) -> SessionInfo:

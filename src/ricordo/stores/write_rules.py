@@ -87,13 +87,10 @@ def touched(session: SessionInfo, turn: Turn, *, turn_count: int) -> SessionInfo
     """A session after a turn of it was written."""
     said = [message.created_at for message in turn.messages]
     return replace(
-        session,
-        last_turn=max(session.last_turn, turn.turn_number),
-        turn_count=turn_count,
-        revision=session.revision + 1,
-        last_active_at=max(session.last_active_at, turn.created_at, *said),
+        session, last_turn=max(session.last_turn, turn.turn_number), turn_count=turn_count,
+        revision=session.revision + 1, last_active_at=max(session.last_active_at, turn.created_at, *said),
         ended_at=None,
-    )
+    )  # fmt: skip
 
 
 def changed(session: SessionInfo, changes: SessionChanges) -> SessionInfo:

@@ -107,12 +107,8 @@ class Place:
 def place_of(turn: Turn) -> Place:
     """Where a turn belongs, as it says itself."""
     return Place(
-        turn.turn_number,
-        turn.topic_id,
-        turn.block_id,
-        turn.archived,
-        None if turn.damage else messages_in(turn),
-    )
+        turn.turn_number, turn.topic_id, turn.block_id, turn.archived, None if turn.damage else messages_in(turn),
+    )  # fmt: skip
 
 
 def bad_shelves(engine: Engine, session: SessionInfo, places: Sequence[Place], pause: float) -> list[str]:

@@ -79,19 +79,11 @@ def keep_turn(
     moment = now if question.created_at is None else check_time("created_at", question.created_at)
     expected = None if turn_number is None else check_number("turn_number", turn_number)
     turn = Turn(
-        name,
-        scope.owner,
-        scope.agent_id,
-        scope.session_id,
-        0,
-        moment,
+        name, scope.owner, scope.agent_id, scope.session_id, 0, moment,
         _message(engine, "query", message_id(name, "query"), question, moment),
-        _message(engine, "response", message_id(name, "response"), answer, moment) if answer else None,
-        (),
-        check_metadata("metadata", metadata, engine.settings.limits),
-        "chat",
-        engine.counter.name,
-    )
+        _message(engine, "response", message_id(name, "response"), answer, moment) if answer else None, (),
+        check_metadata("metadata", metadata, engine.settings.limits), "chat", engine.counter.name,
+    )  # fmt: skip
     _begin_in_project(engine, scope)
     kept = engine.store.turns.append(turn, expected=expected, receipt=_stored(receipt, scope))
     after_turn(engine, scope, kept)
@@ -141,16 +133,10 @@ def _begin_in_project(engine: Engine, scope: Scope) -> None:
 def _blank_turn(engine: Engine, scope: Scope, created_at: datetime | None) -> Turn:
     now = engine.clock.now()
     return Turn(
-        id=new_id(now),
-        owner=scope.owner,
-        agent_id=scope.agent_id,
-        session_id=scope.session_id,
-        turn_number=0,
-        created_at=now if created_at is None else check_time("created_at", created_at),
-        question=None,
-        answer=None,
+        id=new_id(now), owner=scope.owner, agent_id=scope.agent_id, session_id=scope.session_id, turn_number=0,
+        created_at=now if created_at is None else check_time("created_at", created_at), question=None, answer=None,
         counter=engine.counter.name,
-    )
+    )  # fmt: skip
 
 
 def _message(engine: Engine, field: str, address: str, said: Said, moment: datetime) -> Message:
@@ -165,17 +151,13 @@ def _message(engine: Engine, field: str, address: str, said: Said, moment: datet
     calls = check_tool_calls("tool_calls", said.tool_calls, role, limits)
     content = said.content if calls and said.content == "" else check_text(field, said.content, limits)
     return Message(
-        id=address,
-        role=role,
-        content=content,
+        id=address, role=role, content=content,
         created_at=moment if said.created_at is None else check_time("created_at", said.created_at),
         tokens=content_tokens(content, calls, engine.counter, name),
-        chunk_ids=check_ids("chunk_ids", said.chunk_ids),
-        metadata=check_metadata("metadata", said.metadata, limits),
+        chunk_ids=check_ids("chunk_ids", said.chunk_ids), metadata=check_metadata("metadata", said.metadata, limits),
         tool_calls=calls,
-        tool_call_id=None if said.tool_call_id is None else check_id("tool_call_id", said.tool_call_id),
-        name=name,
-    )
+        tool_call_id=None if said.tool_call_id is None else check_id("tool_call_id", said.tool_call_id), name=name,
+    )  # fmt: skip
 
 
 def _is_plain(said: Said) -> bool:

@@ -98,12 +98,9 @@ class Zstd:
         made: dict[int, zstandard.ZstdCompressor] = self._local.__dict__.setdefault("compressors", {})
         if level not in made:
             parameters = zstandard.ZstdCompressionParameters.from_level(
-                level,
-                format=zstandard.FORMAT_ZSTD1_MAGICLESS,
-                write_content_size=False,
-                write_checksum=False,
+                level, format=zstandard.FORMAT_ZSTD1_MAGICLESS, write_content_size=False, write_checksum=False,
                 write_dict_id=False,
-            )
+            )  # fmt: skip
             made[level] = zstandard.ZstdCompressor(dict_data=self._dictionary, compression_params=parameters)
         return made[level].compress(plain)
 

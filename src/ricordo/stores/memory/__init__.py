@@ -75,16 +75,13 @@ class MemoryStore:
             sessions = [session for home in homes for session in home.sessions.values()]
             turns = [turn for session in sessions for turn in session.turns]
             return StoreStats(
-                users=sum(bool(home.sessions) for home in homes),
-                sessions=len(sessions),
-                turns=len(turns),
+                users=sum(bool(home.sessions) for home in homes), sessions=len(sessions), turns=len(turns),
                 open_turns=sum(turn.is_open for turn in turns),
                 receipts=sum(len(session.receipts) for session in sessions),
                 facts=sum(len(known.facts) for home in homes for known in home.facts.values()),
                 summaries=sum(len(session.summaries) for session in sessions),
-                flags=sum(len(home.flags) for home in homes),
-                documents=sum(len(home.documents) for home in homes),
-            )
+                flags=sum(len(home.flags) for home in homes), documents=sum(len(home.documents) for home in homes),
+            )  # fmt: skip
 
     def integrity(self) -> Sequence[Damage]:
         return ()

@@ -199,14 +199,9 @@ def _translate(error: Exception, path: Path) -> StoreError:
 
 def _connect(path: Path, wait: float, mode: str, kind: type[C]) -> C:
     return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=wait,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=256,
-        factory=kind,
-    )
+        f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=wait, isolation_level=None,
+        check_same_thread=False, cached_statements=256, factory=kind,
+    )  # fmt: skip
 
 
 def make_private(path: Path) -> None:

@@ -203,15 +203,12 @@ def copy_to_sqlite(
             for session in _sessions(source, owner):
                 shelf = source.topics.load(owner, session.id)
                 copy = SessionCopy(
-                    session,
-                    turns=_turns(source, session),
-                    receipts=source.turns.receipts(owner, session.id, limit=session.last_turn),
-                    shelf=shelf,
-                    blocks=source.topics.blocks(owner, session.id),
-                    vectors=_vectors(source, session, shelf),
+                    session, turns=_turns(source, session),
+                    receipts=source.turns.receipts(owner, session.id, limit=session.last_turn), shelf=shelf,
+                    blocks=source.topics.blocks(owner, session.id), vectors=_vectors(source, session, shelf),
                     summaries=source.people.summaries(owner, session_id=session.id, limit=ENDLESS),
                     learned_through=source.people.learned_through(owner, session.id),
-                )
+                )  # fmt: skip
                 target.restore(copy)
             known = [(agent_id, source.people.facts(owner, agent_id)) for agent_id in source.people.agents(owner)]
             target.people.restore(people.PersonCopy(owner, known, source.people.flags(owner, limit=ENDLESS)))
