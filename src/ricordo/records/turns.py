@@ -201,11 +201,14 @@ def turn_id_of(message: str) -> str:
     return message.rpartition(":")[0]
 
 
-def checksum(turn: Turn) -> str:
-    """Eight bytes, in hex, over all that a turn says: silent damage to a stored turn is found by it."""
+def checksum(turn: Turn, number: int | None = None) -> str:
+    """Eight bytes, in hex, over all that a turn says: silent damage to a stored turn is found by it.
+
+    A new turn is not numbered yet: its number is given.
+    """
     asked_at = turn.created_at
     asked = asked_at.isoformat()
-    parts = [turn.id, turn.session_id, turn.agent_id, str(turn.turn_number), asked]
+    parts = [turn.id, turn.session_id, turn.agent_id, str(turn.turn_number if number is None else number), asked]
     for message in turn.messages:
         said = asked if message.created_at is asked_at else message.created_at.isoformat()
         parts += (message.role, message.content, said, str(message.tokens))

@@ -334,17 +334,15 @@ def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: Store
 
 def _numbered(turn: Turn, number: int) -> Turn:
     """The turn as stored. Spelled out, not `replace`: this is on the path of every write."""
-    numbered = Turn(
-        turn.id, turn.owner, turn.agent_id, turn.session_id, number, turn.created_at,
-        turn.question, turn.answer, turn.steps, turn.metadata, turn.origin, turn.counter,
+    return Turn(
+        turn.id, turn.owner, turn.agent_id, turn.session_id, number, turn.created_at, turn.question, turn.answer,
+        turn.steps, turn.metadata, turn.origin, turn.counter, checksum(turn, number),
     )  # fmt: skip
-    object.__setattr__(numbered, "checksum", checksum(numbered))
-    return numbered
 
 
 def _last_said(turn: Turn) -> int:
-    said = turn.created_at
+    asked = said = turn.created_at
     for message in turn.messages:
-        if message.created_at > said:
+        if message.created_at is not asked and message.created_at > said:
             said = message.created_at
     return micros(said)
