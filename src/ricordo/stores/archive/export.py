@@ -11,7 +11,7 @@ import json
 import re
 import threading
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -151,17 +151,8 @@ def parted(body: bytes, numbers: Mapping[str, int]) -> tuple[bytes, bytearray, b
     return _VARIES.sub(mark, body), named, counts, atoms
 
 
-def passages_named(packed: bytes) -> list[int]:
-    """The numbers of passages that `unpack_receipt` has to be given the digests of."""
-    try:
-        reader = ByteReader(packed[5:] if packed[0] == 2 else b"\x00")
-        return _numbers(reader.take(reader.number()))
-    except (IndexError, ValueError) as error:
-        raise UnreadablePayload(f"the receipt cannot be unpacked ({error})") from error
-
-
-def unpack_receipt(packed: bytes, digests: Mapping[int, str] = MappingProxyType({})) -> str:
-    """What `pack_receipt` was given; Unreadable if these are not its bytes, or if a digest is missing or another."""
+def unpack_receipt(packed: bytes, digests: Callable[[list[int]], Mapping[int, str]] = lambda numbers: {}) -> str:
+    """What `pack_receipt` was given; Unreadable if these are not its bytes. `digests` tells those of numbers."""
     try:
         if packed[0] not in _DIGESTS:
             raise UnreadablePayload(f"form {packed[0]} of receipts is not known")
@@ -169,8 +160,9 @@ def unpack_receipt(packed: bytes, digests: Mapping[int, str] = MappingProxyType(
             return _unpacked(packed[1:], 1).decode()
         reader = ByteReader(packed[5:])
         named, counts, atoms = (reader.take(reader.number()) for _ in range(3))
-        marked = _unpacked(reader.take(reader.left), 2)
-        body = _filled(marked, [digests[number] for number in _numbers(named)], _numbers(counts), ByteReader(atoms))
+        numbers, marked = _numbers(named), _unpacked(reader.take(reader.left), 2)
+        found = digests(numbers) if numbers else {}
+        body = _filled(marked, [found[number] for number in numbers], _numbers(counts), ByteReader(atoms))
         if zlib.crc32(body).to_bytes(4, "little") != packed[1:5]:
             raise UnreadablePayload("the receipt does not match its checksum")
         return body.decode()

@@ -19,16 +19,10 @@ from ricordo.stores.postgres.turns import lock_session, session_row, unless_eras
 from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session
 
 _CONTENT = (
-    sql.DELETE_RECEIPTS,
-    sql.DELETE_PASSAGES,
-    derived_statements.DELETE_VECTORS,
-    derived_statements.DELETE_TOPIC_TURNS,
-    derived_statements.DELETE_TOPICS,
-    derived_statements.DELETE_BLOCKS,
-    derived_statements.DELETE_SUMMARIES,
-    derived_statements.DELETE_FLAGS,
-    sql.DELETE_TURNS,
-)
+    sql.DELETE_RECEIPTS, sql.DELETE_PASSAGES, derived_statements.DELETE_VECTORS,
+    derived_statements.DELETE_TOPIC_TURNS, derived_statements.DELETE_TOPICS, derived_statements.DELETE_BLOCKS,
+    derived_statements.DELETE_SUMMARIES, derived_statements.DELETE_FLAGS, sql.DELETE_TURNS,
+)  # fmt: skip
 
 
 class PostgresSessions:

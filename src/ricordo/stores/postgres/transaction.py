@@ -39,12 +39,9 @@ class CommitInDoubt(psycopg.OperationalError):
 _UNCONFIRMED = ("failed to commit transaction on ", "connection to the remote node ")
 
 CONFLICTS = (
-    RetryTransaction,
-    psycopg.errors.SerializationFailure,
-    psycopg.errors.DeadlockDetected,
-    psycopg.errors.UniqueViolation,
-    psycopg.errors.ForeignKeyViolation,
-)
+    RetryTransaction, psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected,
+    psycopg.errors.UniqueViolation, psycopg.errors.ForeignKeyViolation,
+)  # fmt: skip
 
 
 class Connection(psycopg.Connection[Row]):

@@ -130,13 +130,9 @@ def _touched(info: SessionInfo | None, turn: Turn) -> SessionInfo | None:
         return None
     last = max(info.last_turn, turn.turn_number)
     return replace(
-        info,
-        last_turn=last,
-        turn_count=info.turn_count + last - info.last_turn,
-        revision=info.revision + 1,
-        last_active_at=max(info.last_active_at, *(message.created_at for message in turn.messages)),
-        ended_at=None,
-    )
+        info, last_turn=last, turn_count=info.turn_count + last - info.last_turn, revision=info.revision + 1,
+        last_active_at=max(info.last_active_at, *(message.created_at for message in turn.messages)), ended_at=None,
+    )  # fmt: skip
 
 
 class RecentTurns:

@@ -55,14 +55,10 @@ class SpooledDatabase:
         """Whether the database is away, since when, and how much is spooled."""
         away, depth = not self.connection.breaker.is_closed, self.spool.pending.depth
         return SpoolState(
-            degraded=away or depth > 0,
-            away=away,
-            since=self._away_since if away or depth else None,
-            depth=depth,
-            bytes=self.spool.segments.size,
-            refused=self.spool.refusals,
+            degraded=away or depth > 0, away=away, since=self._away_since if away or depth else None, depth=depth,
+            bytes=self.spool.segments.size, refused=self.spool.refusals,
             last_error=self.spool.last_refusal or self._last_error,
-        )
+        )  # fmt: skip
 
     def check_open(self) -> None:
         """StoreError if the store was closed, or opened before a fork."""

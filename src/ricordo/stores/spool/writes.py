@@ -265,17 +265,12 @@ def _message(message: Message) -> dict[str, Any]:
 
 def _read_message(fields: Mapping[str, Any], address: str) -> Message:
     return Message(
-        id=address,
-        role=fields["role"],
-        content=fields.get("content", ""),
-        created_at=datetime.fromisoformat(fields["created_at"]),
-        tokens=fields.get("tokens", 0),
-        chunk_ids=tuple(fields.get("chunk_ids", ())),
-        metadata=fields.get("metadata", {}),
-        tool_calls=tuple(fields.get("tool_calls", ())),
-        tool_call_id=fields.get("tool_call_id"),
+        id=address, role=fields["role"], content=fields.get("content", ""),
+        created_at=datetime.fromisoformat(fields["created_at"]), tokens=fields.get("tokens", 0),
+        chunk_ids=tuple(fields.get("chunk_ids", ())), metadata=fields.get("metadata", {}),
+        tool_calls=tuple(fields.get("tool_calls", ())), tool_call_id=fields.get("tool_call_id"),
         name=fields.get("name"),
-    )
+    )  # fmt: skip
 
 
 def _receipt(receipt: StoredReceipt | None) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ from ricordo.records.turns import (
 )  # fmt: skip
 from ricordo.stores import write_rules
 from ricordo.stores.archive.codec import UnreadablePayload
-from ricordo.stores.archive.export import OWN_QUESTION, passages_named, unpack_receipt
+from ricordo.stores.archive.export import OWN_QUESTION, unpack_receipt
 from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
@@ -190,20 +190,22 @@ def _receipt(reader: sqlite3.Connection, owner: Owner, session_id: str, number: 
     """A receipt with its passages; its body is "" where its bytes are damaged, which its reader reports."""
     key = (owner.key.bytes, session_id)
     own: dict[str, str] = {}
-    try:
-        named = passages_named(packed)
-        digests = dict(reader.execute(sql.DIGESTS, (key[0], json.dumps(named))).fetchall())
-        if OWN_QUESTION in named:
+
+    def digests(numbers: list[int]) -> dict[int, str]:
+        found = dict(reader.execute(sql.DIGESTS, (key[0], json.dumps(numbers))).fetchall())
+        if OWN_QUESTION in numbers:
             rows = reader.execute(sql.TURN_BY_NUMBER, (*key, number)).fetchall()
             query = topics.to_turns(reader, owner, rows)[0].query
-            digests[OWN_QUESTION] = passage_digest(query)
-            own = {digests[OWN_QUESTION]: query}
+            found[OWN_QUESTION] = passage_digest(query)
+            own[found[OWN_QUESTION]] = query
+        return found
+
+    try:
         body = unpack_receipt(packed, digests)
     except UnreadablePayload:
         return StoredReceipt(session_id, number, "", {})
-    return StoredReceipt(
-        session_id, number, body, dict(reader.execute(sql.PASSAGES_NAMED_BY, (*key, body)).fetchall()) | own
-    )
+    named = dict(reader.execute(sql.PASSAGES_NAMED_BY, (*key, body)).fetchall())
+    return StoredReceipt(session_id, number, body, named | own)
 
 
 class SqliteSessions:

@@ -182,10 +182,7 @@ UPDATE passage_uses SET last_turn = max(last_turn, ?)
 WHERE owner = ? AND session_id = ? AND number IN (SELECT value FROM json_each(?))
 """
 
-ADD_USE = """
-INSERT INTO passage_uses (last_turn, owner, session_id, number) VALUES (?, ?, ?, ?)
-ON CONFLICT DO NOTHING
-"""
+ADD_USE = "INSERT INTO passage_uses (last_turn, owner, session_id, number) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
 COUNT_USE = "UPDATE passages SET sessions = sessions + 1 WHERE owner = ? AND number = ?"
 
