@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, recounted, shorten_turn, turn_cost
 from ricordo.languages.registry import locale_for
@@ -208,8 +208,7 @@ def _only_the_newest(turn: "Turn", limit: int, counter: "TokenCounter") -> Windo
 Segment = str | CompactLine | Excerpt
 
 
-@dataclass(frozen=True, slots=True)
-class SectionPiece:
+class SectionPiece(NamedTuple):  # not a dataclass: a context makes dozens, and these take a quarter of the time
     """What a part contributes: literal text, an excerpt, lines of a turn, or whole messages."""
 
     text: str = ""
@@ -223,8 +222,7 @@ class SectionPiece:
         return self.excerpt or self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One candidate of a section. `tokens` is what keeping it costs, its separator included."""
 
     section: Section
@@ -272,11 +270,11 @@ def shorten(part: Part, room: int, counter: "TokenCounter") -> Part | None:
         if short is None or turn_cost(short, counter) > room:
             return None
         piece = SectionPiece(messages=short.messages)
-        return replace(part, piece=piece, tokens=turn_cost(short, counter), shortened=True)
+        return part._replace(piece=piece, tokens=turn_cost(short, counter), shortened=True)
     text = cut(piece_text(part.piece), room, counter, after=SEPARATOR)
     if not text:
         return None
-    return replace(part, piece=SectionPiece(text=text), tokens=_tokens(text, counter), shortened=True)
+    return part._replace(piece=SectionPiece(text=text), tokens=_tokens(text, counter), shortened=True)
 
 
 def piece_text(piece: SectionPiece) -> str:
@@ -363,7 +361,7 @@ def topic_part(
     """A turn of the active topic: compact lines of so many characters, or the whole messages behind their labels."""
     if characters:
         part = compact_part(turn, "topic", locale, characters, counter, sources=sources)
-        return replace(part, section=Section.TOPIC)
+        return part._replace(section=Section.TOPIC)
     lines: list[CompactLine | Excerpt] = []
     safe: list[str] = []
     for message in turn.messages:

@@ -8,7 +8,7 @@ cross-validation over conversations (docs/recall.md).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,8 +88,7 @@ class EvidenceWeights:
         return self.words + self.meaning + self.time + self.speaker + self.topic + self.substance
 
 
-@dataclass(frozen=True, slots=True)
-class RankedMessage:
+class RankedMessage(NamedTuple):
     """A message that was found, with its score (0 to 1) and the reasons.
 
     The score is relative to the other messages. Two measures are absolute: `said` is the share of the question's words

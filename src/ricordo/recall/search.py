@@ -7,7 +7,6 @@ newest turns, and notes in the receipt when the index is behind. If the embedder
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -316,9 +315,5 @@ def _is_open_question(hit: Hit, scope: Scope, question: str, engine: Engine) -> 
 def _remembered(hit: Hit, engine: Engine) -> Remembered:
     """A hit as a line of the prompt: date, speaker, text."""
     who = hit.message.name or engine.labels.label(hit.message.role).rstrip(": ")
-    excerpt = Excerpt(hit.message, f"[{_day(local_time(engine, hit.message.created_at))}] {who}: ")
+    excerpt = Excerpt(hit.message, f"[{local_time(engine, hit.message.created_at).date()}] {who}: ")
     return Remembered(hit.message_id, excerpt.text, excerpt=excerpt, score=round(hit.score, 3), reasons=hit.reasons)
-
-
-def _day(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d}"

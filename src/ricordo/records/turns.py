@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import UUID, uuid5
 
@@ -399,7 +399,7 @@ def the_message(turn: Turn) -> Message:
 Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary", "topic", "cited", "asked"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Excerpt:
     """A passage of a stored message behind a label, kept by address like a line; without an `end`, to the end."""
 
@@ -408,7 +408,7 @@ class Excerpt:
     start: int = 0
     end: int | None = None
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The passage as it stands in the prompt."""
         return self.label + self.message.content[self.start : self.end]
