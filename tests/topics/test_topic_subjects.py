@@ -16,11 +16,12 @@ from ricordo.topics.subjects import (
     KnownTopic,
     TopicTurn,
     decide_turn,
+    form_of,
     is_polite,
     small_talk_of,
     turns_compared,
 )
-from ricordo.topics.thresholds import SubjectScale, first_centre, moved_centre, scale_for
+from ricordo.topics.thresholds import SubjectScale, first_centre, known_embedders, moved_centre, scale_for
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 EMBEDDER = LightEmbedder()
@@ -74,6 +75,44 @@ def test_a_short_question_on_something_else_opens_a_topic(question: str, answer:
 def test_a_short_follow_up_stays(question: str, answer: str) -> None:
     """A question that says nothing without the talk stays in the active topic."""
     assert decide_turn(a_turn(question, answer), "bread", [BREAD, TYRE], SCALE).topic_id == "bread"
+
+
+@pytest.mark.parametrize(
+    ("question", "binds"),
+    [
+        ("Capital of Mongolia?", False),  # no verb, but it lacks nothing
+        ("Capitale dell'Australia?", False),
+        ("And oolong?", True),
+        ("e quelli?", True),
+        ("Quali?", True),
+        ("as you said before about the starter", True),
+    ],
+)
+def test_only_a_question_that_needs_the_talk_can_open_no_topic(question: str, binds: bool) -> None:
+    """A question without a verb that names something may open a topic; one that leans on what was said may not."""
+    assert form_of(question).binds is binds
+
+
+@pytest.mark.parametrize("name", known_embedders())
+def test_the_vector_of_a_question_says_how_it_is_meant(name: str) -> None:
+    """Every measured embedder has both signs, between -1 and 1; a vector of another length shows nothing."""
+    scale = scale_for(name).subjects
+    assert scale is not None
+    size = {direction.size for direction, _ in scale.manner.values()}.pop()
+    for vector in (np.eye(1, size, dtype=np.float32)[0], np.full(size, 1e6, dtype=np.float32)):
+        signs = scale.manner_of(vector)
+        assert signs.keys() == {"opens", "comes_back"}
+        assert all(-1 <= sign <= 1 for sign in signs.values())
+    assert set(scale.manner_of(np.ones(size + 1, dtype=np.float32)).values()) == {0.0}
+
+
+def test_an_opening_question_is_told_from_a_follow_up_by_its_vector() -> None:
+    """A question that lacks nothing opens more than one that leans on the talk, before any topic is compared."""
+    opening, following = (
+        [SCALE.manner_of(EMBEDDER.embed_passages([text])[0])["opens"] for text in texts]
+        for texts in (("What is a leap year?", "Who invented the radio?"), ("how often?", "and with milk?"))
+    )
+    assert min(opening) > max(following)
 
 
 def test_a_return_is_found_among_all_topics() -> None:

@@ -11,13 +11,15 @@ import pickle
 import random
 import sys
 import time
-import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ricordo.recall.embedders.selection import choose
+from ricordo.recall.quantization import vectors_from_blobs, vectors_to_blobs
 from ricordo.topics.assign import TopicMessage
 from ricordo.topics.subjects import (
     KnownTopic,
@@ -30,11 +32,12 @@ from ricordo.topics.subjects import (
 )
 from ricordo.topics.thresholds import SubjectScale, SubjectWeights, scale_for
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.path.insert(0, str(ROOT))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from bench.topics import with_turn  # noqa: E402
+
+from talks import FOLDS, Case, compose, load, mixed, questions_of, untouched  # noqa: E402
 
 STRONG = ("continuation", "ordinal", "comparison")
 NEVER_AGAINST = frozenset(  # observations that may only count in favour
@@ -46,95 +49,72 @@ NEVER_AGAINST = frozenset(  # observations that may only count in favour
     )
 )
 SHORT = 6  # words of a short question
-NEVER_FOR = ["new_words", "defines"]
-Case = dict[str, object]
-
-
-def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Question and answer of each line "question => answer"."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if "=>" in line]
-    return [tuple(part.strip() for part in line.split("=>", 1)) for line in lines]
-
-
-def read_subjects(path: Path) -> list[dict]:
-    """The subjects of a file: field, opening turns, and the turns by which the talk comes back."""
-    subjects: list[dict] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            subjects.append({"field": line[1:].split(":")[0].strip(), "first": [], "back": []})
-        elif "=>" in line:
-            question, answer = (part.strip() for part in line.removeprefix("<").split("=>", 1))
-            subjects[-1]["back" if line.startswith("<") else "first"].append((question, answer))
-    return subjects
-
-
-def compose(lang: str, count: int, seed: int) -> list[Case]:
-    """Conversations of three to six subjects, some of one field, with returns, small talk and single questions;
-    every third one has one subject and then short questions."""
-    chance = random.Random(f"{lang}{seed}")
-    subjects = read_subjects(HERE / f"subjects_{lang}.txt")
-    small, singles = (read_pairs(HERE / f"{name}_{lang}.txt") for name in ("small_talk", "singles"))
-    fields = sorted({each["field"] for each in subjects})
-    cases: list[Case] = []
-    for number in range(count):
-        size = chance.randint(3, 6) if number % 3 else 1  # every third one: two turns, then short questions
-        near = size > 2 and chance.random() < 0.5
-        first = [each for each in subjects if each["field"] == chance.choice(fields)] if near else []
-        chosen = chance.sample(first, min(len(first), 3)) if first else []
-        rest = [each for each in subjects if each not in chosen]
-        chosen += chance.sample(rest, size - len(chosen)) if size > len(chosen) else []
-        chance.shuffle(chosen)
-        turns: list[dict] = []
-
-        def say(pair: tuple[str, str], label: str, turns: list[dict] = turns) -> None:
-            turns.append({"q": pair[0], "a": pair[1], "topic": label})
-
-        if chance.random() < 0.3:
-            say(chance.choice(small), "-")
-        unsaid: list[tuple[str, dict, list]] = []
-        for at, subject in enumerate(chosen):
-            shown = chance.choice((1, 2, 2, 3, 3)) if size > 1 else 2
-            for pair in subject["first"][:shown]:
-                say(pair, f"t{at}")
-            unsaid.append((f"t{at}", subject, subject["first"][shown:]))
-            if chance.random() < 0.25:
-                say(chance.choice(small), "-")
-            for more, pair in enumerate(chance.sample(singles, 3 if size == 1 else chance.random() < 0.25)):
-                say(pair, f"s{at}{more}")
-            if size > 1 and at and chance.random() < 0.55:
-                label, other, left = chance.choice(unsaid[:-1])
-                if other["back"]:
-                    back = list(other["back"])
-                    chance.shuffle(back)
-                    say(back[0], label)
-                    if left and chance.random() < 0.5:
-                        say(left.pop(0), label)
-                    if len(back) > 1 and chance.random() < 0.2:
-                        say(back[1], label)
-                    unsaid = [each for each in unsaid if each[0] != label]
-                    if not unsaid:
-                        break
-        cases.append({"id": f"composed-{lang}-{seed}-{number}", "lang": lang, "turns": turns})
-    return cases
+NEVER_FOR = ["new_words", "defines", "opens"]
+ARCTIC = 384  # dimensions of the first half of the bilingual embedder
+Manner = dict[str, tuple[np.ndarray, float]]
 
 
 class Vectors:
-    """The vectors of texts, as the memory stores them; kept in a file, because embedding is slow."""
+    """The vectors of texts, as the memory stores them; kept in a file as they were embedded, because that is slow."""
 
     def __init__(self, embedder: str, cache: Path | None) -> None:
         self._cache = cache
         self._name = embedder
-        self._known: dict[str, np.ndarray] = pickle.loads(cache.read_bytes()) if cache and cache.exists() else {}
+        self._embedded: dict[str, np.ndarray] = pickle.loads(cache.read_bytes()) if cache and cache.exists() else {}
+        self._stored: dict[str, np.ndarray] = {}
+
+    def cut(self, part: slice) -> "Vectors":
+        """Some dimensions of the known vectors, at length one."""
+        cut = Vectors(self._name, None)
+        cut._embedded = {text: row[part] / np.linalg.norm(row[part]) for text, row in self._embedded.items()}
+        return cut
 
     def of(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
         """Text to vector."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        new = [text for text in dict.fromkeys(texts) if text not in self._stored]
+        missing = [text for text in new if text not in self._embedded]
         if missing:
             rows = choose(self._name).embedder.embed_passages(missing)
-            self._known |= dict(zip(missing, np.asarray(rows, dtype=np.float32), strict=True))
+            self._embedded |= dict(zip(missing, np.asarray(rows, dtype=np.float32), strict=True))
             if self._cache:
-                self._cache.write_bytes(pickle.dumps(self._known))
-        return self._known
+                self._cache.write_bytes(pickle.dumps(self._embedded))
+        if new:
+            rows = np.stack([self._embedded[text] for text in new])
+            kept = vectors_from_blobs(vectors_to_blobs(rows), rows.shape[1]).floats()
+            self._stored |= dict(zip(new, kept, strict=True))
+        return self._stored
+
+
+def direction(rows: np.ndarray, right: np.ndarray, decay: float = 1e-3, steps: int = 300) -> tuple[np.ndarray, float]:
+    """A direction and an offset that tell the right rows from the others (balanced logistic regression), -1 to 1."""
+    centre, weights, offset = rows.mean(axis=0), np.zeros(rows.shape[1]), 0.0
+    moved, mean, square = rows - centre, np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    share = np.where(right, 0.5 / right.mean(), 0.5 / (1 - right.mean())) / len(right)
+    for step in range(1, steps + 1):
+        error = (1 / (1 + np.exp(-(moved @ weights + offset))) - right) * share
+        gradient = moved.T @ error + decay * weights
+        offset -= 2 * float(error.sum())
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.99 * square + 0.01 * gradient**2
+        weights -= 0.2 * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-9)
+    found = (weights / 4).astype("<f2").astype(np.float32)  # four in log-odds is certain enough
+    return found, round(float(offset / 4 - found @ centre), 3)
+
+
+def manner(questions: dict[str, tuple[int, str]], vectors: Vectors, without: int | None = None) -> Manner:
+    """How a question's own vector shows that it opens a subject or takes one up again; without one fold if asked."""
+    used = {text: kind for text, (fold, kind) in questions.items() if fold != without}
+    known = vectors.of(used)
+    rows, kinds = np.stack([known[text] for text in used]), np.array(list(used.values()))
+    later = kinds != "later"
+    return {"opens": direction(rows, kinds == "first"), "comes_back": direction(rows[later], kinds[later] == "back")}
+
+
+def parts_of(embedder: str, vectors: Vectors) -> list[tuple[str, Vectors]]:
+    """The embedders whose vectors are known with those of `embedder`: the bilingual one joins two."""
+    if embedder == "light":
+        return [("light-256", vectors)]
+    whole, halves = "arctic-s-int8+use-multilingual-v3", (slice(0, ARCTIC), slice(ARCTIC, None))
+    return [(whole, vectors), *((name, vectors.cut(half)) for name, half in zip(whole.split("+"), halves, strict=True))]
 
 
 def turns_of(case: Case, vectors: Vectors) -> list[TopicTurn]:
@@ -240,7 +220,9 @@ def joins(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale, count: i
     return f"short question joins {joined / count:.3f}; among 20 topics {times[0]:.2f} ms (p10), {times[1]:.2f} (p50)"
 
 
-def choices(case: Case, vectors: Vectors, scale: SubjectScale, *, answered: bool) -> list[tuple]:
+def choices(
+    case: Case, vectors: Vectors, scale: SubjectScale, signs: Callable[[TopicTurn], dict[str, float]], *, answered: bool
+) -> list[tuple]:
     """Each decision of a conversation with the true topics before it: observations of every choice, the right one."""
     talk = Talk()
     rows = []
@@ -255,13 +237,13 @@ def choices(case: Case, vectors: Vectors, scale: SubjectScale, *, answered: bool
         topics = [
             (
                 each.topic.id == talk.active,
-                {name: float(column[row]) for name, column in seen.items()} | form.observations,
+                {name: float(column[row]) for name, column in seen.items()} | form.observations | signs(turn),
             )
             for row, each in enumerate(known)
         ]
         keys = [each.topic.id for each in known]
         right = keys.index(label) if label in keys else len(keys) if label != "-" else len(keys) + 1
-        open_new, open_small = follows == "no" or not known, follows != "past"
+        open_new, open_small = follows == "no" or not form.binds or not known, follows != "past"
         masked = (right == len(keys) and not open_new) or (right == len(keys) + 1 and not open_small)
         if not masked and not (follows == "talk" and form.main in STRONG):
             rows.append((topics, small, right, open_new, open_small))
@@ -272,69 +254,73 @@ def choices(case: Case, vectors: Vectors, scale: SubjectScale, *, answered: bool
 
 def fit(rows: Sequence[tuple], weight: Sequence[float], *, decay: float, steps: int) -> SubjectWeights:
     """Weights by conditional logistic regression: full gradient steps, projected onto the allowed signs."""
-    topic_names = list(next(topics[0][1] for topics, *_ in rows if topics))
-    small_names = list(rows[0][1])
-    size, most = len(topic_names), max(len(topics) for topics, *_ in rows) + 2
-    table = np.zeros((len(rows), most, 2 * size + len(small_names)), dtype=np.float32)
-    allowed = np.zeros((len(rows), most), dtype=bool)
-    right = np.zeros(len(rows), dtype=int)
-    for number, (topics, small, correct, open_new, open_small) in enumerate(rows):
+    names = list(next(topics[0][1] for topics, *_ in rows if topics))
+    small_names, everyone = list(rows[0][1]), np.arange(len(rows))
+    sizes, right = np.array([len(row[0]) for row in rows]), np.array([row[2] for row in rows])
+    places: list[list[tuple[int, int]]] = [[], []]
+    values: list[list[list[float]]] = [[], []]
+    for number, (topics, *_) in enumerate(rows):
         for at, (here, seen) in enumerate(topics):
-            table[number, at, slice(0, size) if here else slice(size, 2 * size)] = [seen[name] for name in topic_names]
-        table[number, len(topics) + 1, 2 * size :] = [small[name] for name in small_names]
-        allowed[number, : len(topics)] = True
-        allowed[number, len(topics)], allowed[number, len(topics) + 1] = open_new, open_small
-        right[number] = correct
-    lowest, highest = np.full(table.shape[2], -np.inf), np.full(table.shape[2], np.inf)
-    for at, name in enumerate(topic_names * 2):
-        lowest[at] = 0.0 if name in NEVER_AGAINST else -np.inf
-        highest[at] = 0.0 if name in NEVER_FOR else np.inf
-    target = np.eye(most, dtype=np.float32)[right]
-    share = np.asarray(weight, dtype=np.float32)[:, None] / float(np.sum(weight))
-    flat = table.reshape(-1, table.shape[2])
-    weights, mean, square = (np.zeros(table.shape[2], dtype=np.float32) for _ in range(3))
-    free = np.ones_like(weights)
-    free[[at for at, name in enumerate([*topic_names * 2, *small_names]) if name == "bias"]] = 0.0
+            places[not here].append((number, at))
+            values[not here].append([seen[name] for name in names])
+    # Three blocks of observations, each with its own weights: staying, returning, small talk.
+    at_row = [*(np.array(each).T for each in places), np.array([everyone, sizes + 1])]
+    blocks = [*values, [[row[1][name] for name in small_names] for row in rows]]
+    tables = [np.asarray(block, dtype=np.float32) for block in blocks]
+    allowed = np.full((len(rows), sizes.max() + 2), -1e9, dtype=np.float32)
+    for place in at_row[:2]:
+        allowed[place[0], place[1]] = 0.0
+    for number, (*_, open_new, open_small) in enumerate(rows):
+        allowed[number, sizes[number]] = 0.0 if open_new else -1e9
+        allowed[number, sizes[number] + 1] = 0.0 if open_small else -1e9
+    share = (np.asarray(weight, dtype=np.float32) / float(np.sum(weight)))[:, None]
+    titles = [names, names, small_names]
+    lowest = [[0.0 if name in NEVER_AGAINST and at < 2 else -np.inf for name in titles[at]] for at in range(3)]
+    highest = [[0.0 if name in NEVER_FOR and at < 2 else np.inf for name in titles[at]] for at in range(3)]
+    free = [np.array([name != "bias" for name in each], dtype=np.float32) for each in titles]
+    weights, mean, square = ([np.zeros(len(each), dtype=np.float32) for each in titles] for _ in range(3))
     for step in range(1, steps + 1):
-        scores = np.where(allowed, (flat @ weights).reshape(len(rows), most), -1e9)
-        scores -= scores.max(axis=1, keepdims=True)
-        chances = np.exp(scores)
+        scores = allowed.copy()
+        for place, table, own in zip(at_row, tables, weights, strict=True):
+            scores[place[0], place[1]] += table @ own
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
-        gradient = ((chances - target) * share).reshape(-1) @ flat + decay * free * weights
-        mean, square = 0.9 * mean + 0.1 * gradient, 0.99 * square + 0.01 * gradient**2
-        weights = weights - 0.05 * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
-        weights = np.clip(weights, lowest, highest).astype(np.float32)
-
-    def named(names: Sequence[str], values: np.ndarray) -> dict[str, float]:
-        return {name: round(float(value), 2) for name, value in zip(names, values, strict=True) if abs(value) >= 0.005}
-
+        chances[everyone, right] -= 1
+        chances *= share
+        for at, (place, table) in enumerate(zip(at_row, tables, strict=True)):
+            gradient = chances[place[0], place[1]] @ table + decay * free[at] * weights[at]
+            mean[at], square[at] = 0.9 * mean[at] + 0.1 * gradient, 0.99 * square[at] + 0.01 * gradient**2
+            moved = 0.05 * (mean[at] / (1 - 0.9**step)) / (np.sqrt(square[at] / (1 - 0.99**step)) + 1e-8)
+            weights[at] = np.clip(weights[at] - moved, lowest[at], highest[at]).astype(np.float32)
     return SubjectWeights(
-        named(topic_names, weights[:size]),
-        named(topic_names, weights[size : 2 * size]),
-        named(small_names, weights[2 * size :]),
+        *(
+            {name: round(float(value), 2) for name, value in zip(each, own, strict=True) if abs(value) >= 0.005}
+            for each, own in zip(titles, weights, strict=True)
+        )
     )
 
 
-def untouched(case: Case) -> bool:
-    """Whether a conversation of tests/data belongs to the third that no fit and no choice sees."""
-    return zlib.crc32(str(case["id"]).encode()) % 3 == 0
-
-
-def load(path: Path) -> list[Case]:
-    """The conversations of a file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
 def train(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale, decay: float, steps: int) -> SubjectScale:
-    """The scale with weights fitted on these sets; composed sets weigh half, turns without answers a fifth."""
+    """The scale fitted on these sets; composed and mixed sets weigh half, turns without answers a fifth.
+
+    The manner of a question is told by directions that were fitted without its fold, or it would be trusted too much.
+    """
+    questions = questions_of(sets)
+    folds = [replace(scale, manner=manner(questions, vectors, fold)) for fold in range(FOLDS)]
+    whole = replace(scale, manner=manner(questions, vectors))
+
+    def signs(turn: TopicTurn) -> dict[str, float]:
+        fold, _ = questions.get(turn.question.text, (0, ""))
+        return folds[fold].manner_of(turn.question.vector)
+
     rows, weight = [], []
     for name, cases in sets.items():
-        size = sum(len(case["turns"]) for case in cases) * (2 if name.startswith("composed") else 1)
+        size = sum(len(case["turns"]) for case in cases) * (2 if name.startswith(("composed", "mixed")) else 1)
         for answered, part in ((True, 1.0), (False, 0.2)):
-            found = [row for case in cases for row in choices(case, vectors, scale, answered=answered)]
+            found = [row for case in cases for row in choices(case, vectors, scale, signs, answered=answered)]
             rows += found
             weight += [part / size] * len(found)
-    return SubjectScale(scale.chance, fit(rows, weight, decay=decay, steps=steps))
+    return replace(whole, weights=fit(rows, weight, decay=decay, steps=steps))
 
 
 def main() -> None:
@@ -356,8 +342,9 @@ def main() -> None:
     sets = {f"own {lang}": [case for case in cases if not untouched(case)] for lang, cases in own.items()}
     if options.cases:
         sets |= {f"cases {lang}": load(options.cases / f"topics_{lang}.jsonl") for lang in ("en", "it")}
+    sets |= {f"mixed {name}": mixed(name[-2:], cases, 45, 1) for name, cases in list(sets.items())}
     sets |= {f"composed {lang}": compose(lang, 90, 1) for lang in ("en", "it")}
-    kinds = sorted({name.split()[0] for name in sets})
+    kinds = sorted({name.split()[0] for name in sets} - {"mixed", "composed"})
 
     def report(names: Sequence[str], trained: SubjectScale, cases: Callable[[str], list[Case]], note: str) -> None:
         for name in names:
@@ -371,8 +358,8 @@ def main() -> None:
             print(f"{name}: {joins(cases, vectors, scale)}", flush=True)
         return
     if options.left_out:
-        for kind in (kind for kind in kinds if kind != "composed"):
-            others = {name: cases for name, cases in sets.items() if not name.startswith(kind)}
+        for kind in kinds:
+            others = {name: cases for name, cases in sets.items() if kind not in name}
             trained = train(others, vectors, scale, options.decay, options.steps)
             report([name for name in sets if name.startswith(kind)], trained, sets.__getitem__, "left out")
     trained = train(sets, vectors, scale, options.decay, options.steps)
@@ -387,6 +374,12 @@ def main() -> None:
             "back": dict(weights.back),
             "small": dict(weights.small),
         }
+        stored.setdefault("manner", {})
+        for name, part in parts_of(options.embedder, vectors):
+            stored["manner"][name] = {
+                sign: (b64encode(found.astype("<f2").tobytes()).decode(), offset)
+                for sign, (found, offset) in manner(questions_of(sets), part).items()
+            }
         path.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

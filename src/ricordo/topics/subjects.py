@@ -22,7 +22,7 @@ from ricordo.languages.base import Language
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.text import fold, guess_language_of
 from ricordo.recall.evidence import snowball_stem, tokens
-from ricordo.recall.quantization import vector_of
+from ricordo.recall.quantization import dimensions_of, matrix_of
 from ricordo.records.derived import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, TopicMessage, follow_up_kind
 from ricordo.topics.thresholds import Chance, SubjectScale, Vector
@@ -130,6 +130,11 @@ class TopicTurn:
         """The subject words of the answer."""
         return subject_words(self.answer.text) if self.answer else frozenset()
 
+    @cached_property
+    def prefixes(self) -> frozenset[str]:
+        """The beginnings of its subject words, which related words share."""
+        return frozenset(word[:_PREFIX] for word in self.asked | self.told if len(word) >= _PREFIX)
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTopic:
@@ -160,6 +165,13 @@ class QuestionForm:
     resumes: bool
     definite: bool
     names: int
+
+    @property
+    def binds(self) -> bool:
+        """Whether it can open no topic; a question without a verb that names something ("Capital of Peru?") can."""
+        return self.kind == "past" or (
+            self.kind == "talk" and (self.main != "ellipsis" or self.joins or self.subject_words == 0)
+        )
 
     @property
     def observations(self) -> dict[str, float]:
@@ -227,8 +239,7 @@ def decide_turn(turn: TopicTurn, active_id: str | None, known: Sequence[KnownTop
     or an ellipsis stays unless another topic scores higher.
     """
     form, talk = form_of(turn.question.text), small_talk_of(turn.question.text)
-    size = turn.question.vector.size
-    known = [each for each in known if vector_of(each.topic.centre).size == size]
+    known = [each for each in known if dimensions_of(each.topic.centre) == turn.question.vector.size]
     active = any(each.topic.id == active_id for each in known)
     follows = form.kind if active or form.kind == "past" else "no"
     if follows == "talk" and form.main in _STRONG:
@@ -241,7 +252,7 @@ def decide_turn(turn: TopicTurn, active_id: str | None, known: Sequence[KnownTop
     most, best = float(scores[at]), known[at].topic.id
     if small > max(most, 0.0) and follows != "past":
         return Decision(None, "small talk", small)
-    if most < 0 and follows == "no":
+    if most < 0 and (follows == "no" or not form.binds):
         return Decision(None, "new", most)
     if most < 0 and active:  # it points at what was said, but at no topic that its words tell
         return Decision(active_id, "follow-up", most)
@@ -253,7 +264,7 @@ def score(
 ) -> FloatArray:
     """How well a turn fits each topic; a new one scores 0."""
     seen = observe(turn, known, scale.chance)
-    shape = form.observations
+    shape = form.observations | scale.manner_of(turn.question.vector)
     weights = scale.weights
     weighted = {name: weights.back.get(name, 0.0) * column for name, column in seen.items()}
     back = sum(weighted.values(), np.zeros(len(known)))
@@ -273,16 +284,16 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], chance: Chance) -> dic
     answer = turn.answer
     mean, spread = chance.turn if answer else chance.question
     read = [turns_compared(each.turns) for each in known]
-    # One product for everything: centres and turns, with the question, the whole turn, and the answer.
+    # Centres and turns, with the question, the whole turn, and the answer.
     directions = np.stack([turn.question.vector, turn.vector, answer.vector if answer else turn.question.vector], 1)
-    rows = np.stack([*(vector_of(each.topic.centre) for each in known), *(t.vector for own in read for t in own)])
-    cosines = rows @ directions
+    turns = [each.vector for own in read for each in own]
+    cosines = np.stack(turns) @ directions if turns else np.empty((0, 3))
     count = np.array([max((each.topic.message_count + 1) // 2, 1) for each in known])
     # The centre of many turns is nearer to everything than a single turn is.
     growth = np.sqrt(count / (1 + (count - 1) * chance.turn[0]))
-    centres = cosines[: len(known)] / growth[:, None]
+    centres = matrix_of(tuple(each.topic.centre for each in known)) @ directions / growth[:, None]
     nearest, last = np.empty_like(centres), np.empty_like(centres)
-    at = len(known)
+    at = 0
     for row, own in enumerate(read):
         mine = cosines[at : at + len(own)] if own else centres[row : row + 1]
         nearest[row], last[row] = mine.max(axis=0), mine[-1]
@@ -329,18 +340,14 @@ def _words_shared(turn: TopicTurn, known: Sequence[KnownTopic]) -> dict[str, Flo
     questions, answers = [], []
     for each in known:
         named = subject_words(" ".join((each.topic.title, *each.topic.tags, each.topic.summary or "")))
-        questions.append(new & named.union(*(t.asked for t in each.turns)))
-        answers.append(new & frozenset().union(*(t.told for t in each.turns)))
+        questions.append((new & named).union(*(new & t.asked for t in each.turns)))
+        answers.append(frozenset().union(*(new & t.told for t in each.turns)))
     both = [a | b for a, b in zip(questions, answers, strict=True)]
     rare = {word: 1 / max(sum(word in own for own in both), 1) for word in new}
     scale = 1 / math.sqrt(max(len(told), 1))
-    stems = {word[:_PREFIX] for word in new if len(word) >= _PREFIX}
     columns = []
     for each, own, q, a in zip(known, both, questions, answers, strict=True):
-        related = 0.0
-        if stems:
-            said = {w[:_PREFIX] for t in each.turns for w in (*t.asked, *t.told) if len(w) >= _PREFIX}
-            related = float(len((stems & said) - {w[:_PREFIX] for w in own}))
+        alike = frozenset().union(*(turn.prefixes & t.prefixes for t in each.turns))
         columns.append(
             (
                 min(sum(rare[w] for w in asked & q), 2.0),
@@ -349,7 +356,7 @@ def _words_shared(turn: TopicTurn, known: Sequence[KnownTopic]) -> dict[str, Flo
                 sum(rare[w] for w in (told & a) - q) * scale,
                 sum(rare[w] for w in asked & own) / max(len(asked), 1),
                 float(min(len(asked - own), 4)),
-                min(related, 2.0),
+                float(min(len(alike - {w[:_PREFIX] for w in own}), 2)),
             )
         )
     names = ("asked_asked", "asked_told", "told_asked", "told_told", "asked_part", "new_words", "related")

@@ -10,6 +10,7 @@ that see only words.
 
 import json
 import math
+from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -46,24 +47,40 @@ class SubjectWeights:
 
 @dataclass(frozen=True, slots=True)
 class SubjectScale:
-    """What whole turns are judged by: what is chance for an embedder, and the weights."""
+    """What whole turns are judged by: what is chance for an embedder, the weights, and what a question's vector says.
+
+    `manner` has a direction and an offset for each sign that the vector of a question shows by itself: that it opens a
+    subject, or that it takes one up again.
+    """
 
     chance: Chance
     weights: SubjectWeights
+    manner: Mapping[str, tuple["Vector", float]]
 
     def moved(self, by: float) -> "SubjectScale":
         """This scale with a threshold set by hand, so much above the measured one."""
-        return SubjectScale(self.chance.moved(by), self.weights)
+        return replace(self, chance=self.chance.moved(by))
+
+    def manner_of(self, question: "Vector") -> dict[str, float]:
+        """The signs of a question as numbers, from -1 to 1; 0 for a vector of another length."""
+        return {
+            name: max(-1.0, min(1.0, float(direction @ question) + offset)) if direction.size == question.size else 0.0
+            for name, (direction, offset) in self.manner.items()
+        }
 
 
-def _fitted() -> dict[str, SubjectWeights]:
-    """The weights that training/topics fits: by meaning, and for embedders that see only words."""
-    stored = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(encoding="utf-8"))
-    return {name: SubjectWeights(**weights) for name, weights in stored.items()}
+_FITTED = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(encoding="utf-8"))
 
 
-_WEIGHTS = _fitted()
-BY_MEANING, BY_WORDS = _WEIGHTS["meaning"], _WEIGHTS["words"]
+def _subjects(embedder: str, chance: Chance) -> SubjectScale:
+    """The scale with what training/topics fits: weights by meaning or by words, and the manner for each embedder."""
+    kind = "words" if embedder.startswith("light") else "meaning"
+    manner = {
+        name: (np.frombuffer(b64decode(direction), dtype="<f2").astype(np.float32), offset)
+        for name, (direction, offset) in _FITTED["manner"].get(embedder, {}).items()
+    }
+    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), manner)
+
 
 DEFAULT_THRESHOLD = 0.7
 
@@ -113,18 +130,13 @@ def scale(mean: float, spread: float) -> Scale:
 
 # By name without the version of the weights: a new export of the same model keeps its thresholds.
 _MEASURED: dict[str, Scale] = {
-    "arctic-s-int8+use-multilingual-v3": replace(
-        scale(0.548, 0.099), subjects=SubjectScale(Chance((0.434, 0.065), (0.418, 0.057), (0.575, 0.055)), BY_MEANING)
-    ),
-    "arctic-s-int8": replace(
-        scale(0.825, 0.047), subjects=SubjectScale(Chance((0.768, 0.053), (0.771, 0.055), (0.854, 0.039)), BY_MEANING)
-    ),
-    "use-multilingual-v3": replace(
-        scale(0.272, 0.167), subjects=SubjectScale(Chance((0.099, 0.107), (0.064, 0.089), (0.141, 0.097)), BY_MEANING)
-    ),
-    "light-256": replace(
-        scale(0.129, 0.140), subjects=SubjectScale(Chance((0.034, 0.083), (0.045, 0.079), (0.073, 0.082)), BY_WORDS)
-    ),
+    name: replace(scale(*consecutive), subjects=_subjects(name, Chance(*unrelated)))
+    for name, consecutive, unrelated in (
+        ("arctic-s-int8+use-multilingual-v3", (0.548, 0.099), ((0.434, 0.065), (0.418, 0.057), (0.575, 0.055))),
+        ("arctic-s-int8", (0.825, 0.047), ((0.768, 0.053), (0.771, 0.055), (0.854, 0.039))),
+        ("use-multilingual-v3", (0.272, 0.167), ((0.099, 0.107), (0.064, 0.089), (0.141, 0.097))),
+        ("light-256", (0.129, 0.140), ((0.034, 0.083), (0.045, 0.079), (0.073, 0.082))),
+    )
 }
 
 # An embedder that was not measured starts at 0.7; the session's own cosines soon move the threshold.
