@@ -14,20 +14,24 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from bench.facts_talk import (
+    GateFigures,
     TalkCaseFigures,
     ThirdFigures,
     case_figures,
+    gate_figures,
     milliseconds_of_talk,
     talk_rows,
     third_figures,
     untouched,
     weights,
 )
+from ricordo.engine.core import choose_llm
 from ricordo.languages.text import fold
 from ricordo.people.facts.claims import Claim, UserMessage, is_negative
 from ricordo.people.facts.merge import LearningContext, merge_claims
@@ -115,6 +119,7 @@ class FactsReport:
     talk_cases: tuple[TalkCaseFigures, ...] = ()
     clause_ms: float = 0.0
     message_ms: float = 0.0
+    gate: tuple[GateFigures, ...] = ()
 
 
 def talk_figures(report: FactsReport, talk: Path, cases: Path | None) -> FactsReport:
@@ -129,6 +134,18 @@ def talk_figures(report: FactsReport, talk: Path, cases: Path | None) -> FactsRe
         clause_ms=clause_ms,
         message_ms=message_ms,
     )
+
+
+def gated(report: FactsReport, talk: Path, model: str, most: int) -> FactsReport:
+    """The report with what the gate lets through of a model's claims, on some rows a language that may be read."""
+    read = [row for row in talk_rows(talk) if not untouched(row)]
+    chosen = [row for lang in ("en", "it") for row in random.Random(1).sample(_of_language(read, lang), most)]
+    llm = choose_llm(model)
+    return replace(report, gate=tuple(gate_figures(chosen, lang, llm) for lang in ("en", "it")) if llm else ())
+
+
+def _of_language(rows: Sequence[dict[str, Any]], lang: str) -> list[dict[str, Any]]:
+    return [row for row in rows if row["lang"] == lang]
 
 
 def run(cases: Path, *, talks: int = 500, seed: int = 1) -> FactsReport:
@@ -287,6 +304,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--talk", type=Path, default=Path("training/facts"), help="the folder of labelled talk")
     parser.add_argument("--talk-cases", type=Path, help="a folder of cases facts_*.jsonl, read through the interface")
     parser.add_argument("--weights", type=Path, help="weights of the judge to measure instead of the stored ones")
+    parser.add_argument("--model", help="a model whose claims the gate judges, as for `RICORDO_LLM`: gguf:FILE")
+    parser.add_argument("--rows", type=int, default=20, help="rows a language that the model reads")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(argv)
     if not options.cases.exists():
@@ -294,6 +313,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     with weights(options.weights):
         report = talk_figures(run(options.cases, talks=options.talks), options.talk, options.talk_cases)
+        if options.model:
+            report = gated(report, options.talk, options.model, options.rows)
     if options.json:
         print(json.dumps(asdict(report), indent=2, ensure_ascii=False))
     else:
@@ -376,6 +397,13 @@ def _print_talk(report: FactsReport, console: Console) -> None:
         console.print(
             f"cases {case.lang}: found {found}/{wanted} = {found / max(1, wanted):.3f}, wrong or stale {case.wrong} of "
             f"{case.told} told; {kinds}",
+            highlight=False,
+        )
+    for gate in report.gate:
+        console.print(
+            f"a model's claims, {gate.lang}, {gate.rows} rows ({gate.failed} without an answer): {gate.proposed} "
+            f"proposed ({gate.proposed_right} quote a statement), {gate.kept} kept ({gate.kept_right} right), "
+            f"{gate.seconds:.0f} s",
             highlight=False,
         )
     console.print(f"everyday talk: {report.clause_ms:.2f} ms a clause, {report.message_ms:.1f} ms for 200 words")

@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import ricordo
+from ricordo.engine import LLM, Completion
+from ricordo.errors import LLMError
+from ricordo.people.facts import extraction
 from ricordo.people.facts import judge as judging
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.extraction import extract_by_patterns
@@ -69,6 +72,74 @@ class TalkCaseFigures:
     wrong: int
     told: int
     kinds: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class GateFigures:
+    """What a model claimed of labelled talk: claims proposed and kept, and how many of each a statement supports.
+
+    `failed` counts rows for which it gave no list of facts.
+    """
+
+    lang: str
+    rows: int
+    failed: int
+    proposed: int
+    proposed_right: int
+    kept: int
+    kept_right: int
+    seconds: float
+
+
+class _Recorded:
+    """A model whose last answer can be read."""
+
+    def __init__(self, model: LLM) -> None:
+        self.model, self.name, self.answer = model, model.name, ""
+
+    def complete(self, messages: Any, **options: Any) -> Completion:
+        """The model's answer, kept."""
+        completion = self.model.complete(messages, **options)
+        self.answer = completion.text
+        return completion
+
+
+def gate_figures(rows: Sequence[Mapping[str, Any]], lang: str, model: LLM) -> GateFigures:
+    """What the gate of a model's claims lets through, on labelled rows of one language, one row at a time."""
+    failed = proposed = proposed_right = kept = kept_right = 0
+    chosen = [each for each in rows if each["lang"] == lang]
+    recorded: Any = _Recorded(model)
+    begun = time.perf_counter()
+    for row in chosen:
+        said = [
+            UserMessage(f"{number}:query", row["id"], text, datetime(2026, 11, 16, tzinfo=UTC), turn_number=number)
+            for number, text in enumerate(row["messages"])
+        ]
+        try:
+            found = extraction.extract_by_model(said, recorded)
+        except LLMError:
+            failed += 1
+            continue
+        claims = [each for each in found.candidates if each.made_by == model.name]
+        answered = [each for each in extraction._rows(recorded.answer) or () if isinstance(each, dict)]
+        proposed, kept = proposed + len(answered), kept + len(claims)
+        kept_right += sum(_is_stated(row, int(each.said.id.split(":")[0]), each.quote) for each in claims)
+        proposed_right += sum(
+            _is_stated(row, each["message"] - 1, each["quote"])
+            for each in answered
+            if isinstance(each.get("message"), int) and isinstance(each.get("quote"), str)
+        )
+    seconds = round(time.perf_counter() - begun, 1)
+    return GateFigures(lang, len(chosen), failed, proposed, proposed_right, kept, kept_right, seconds)
+
+
+def _is_stated(row: Mapping[str, Any], number: int, quote: str) -> bool:
+    """Whether a quote of a message lies in a labelled statement."""
+    if not 0 <= number < len(row["messages"]) or not quote or quote not in row["messages"][number]:
+        return False
+    text = row["messages"][number]
+    stated = [_span(text, each["text"]) for each in _of(row, number) if each["label"] != "none"]
+    return any(_overlaps(_span(text, quote), span) for span in stated)
 
 
 def untouched(row: Mapping[str, Any]) -> bool:

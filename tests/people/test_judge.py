@@ -57,6 +57,8 @@ def test_segments_leave_quotations_whole() -> None:
         ("ho un cane e un gatto e lavoro a Roma", "ho un cane e un gatto"),
         ("I bake and I brew", "I bake"),
         ("sign it as Dr. N. Eze. That's me", "sign it as Dr. N. Eze"),
+        ("vendo sfuso a 3 euro e 20 al litro", "vendo sfuso a 3 euro e 20 al litro"),
+        ("we have two girls, Ada of 9 and Ines of 6", "Ada of 9 and Ines of 6"),
     ],
 )
 def test_a_word_that_opens_no_clause_cuts_nothing(text: str, whole: str) -> None:
@@ -108,6 +110,47 @@ def test_messages_without_a_statement_teach_nothing(text: str) -> None:
 def test_orders_against_the_rules_and_links_are_refused(text: str) -> None:
     """A standing wish is kept; an attack in its form is not."""
     assert extract_by_patterns([said(text)]).candidates == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "wish", "reason"),
+    [
+        (
+            "I'm in treatment for an eating disorder, please never give calories in answers",
+            "calories",
+            "treatment",
+        ),
+        ("sono dislessica quindi per piacere usa sempre elenchi puntati", "elenchi", "dislessica"),
+    ],
+)
+def test_a_wish_is_told_apart_from_its_reason(text: str, wish: str, reason: str) -> None:
+    """The wish is a standing instruction, the reason a fact, and neither holds the words of the other."""
+    found = extract_by_patterns([said(text)]).candidates
+    assert any(each.about.startswith("instruction:") and wish in each.text for each in found)
+    assert all(wish not in each.text for each in found if reason in each.text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Bullet points only, always.", "meno allegro per favore, in generale", "in general, no headings in your replies"],
+)
+def test_a_wish_for_good_is_an_instruction(text: str) -> None:
+    """It may open like a statement about oneself, and name what lists are made of."""
+    assert [each.about.partition(":")[0] for each in extract_by_patterns([said(text)]).candidates] == ["instruction"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for this email use american spelling",
+        "the recipe says never to stir the rice. why",
+        "stavolta falla corta, sono sull'autobus",
+        "la prof dice di mostrare sempre i passaggi. serve davvero?",
+    ],
+)
+def test_a_wish_for_once_or_of_others_is_none(text: str) -> None:
+    """What is asked for one answer, or told by others, lasts for none."""
+    assert not [each for each in extract_by_patterns([said(text)]).candidates if each.about.startswith("instruction:")]
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "rubbish", "half"])

@@ -12,7 +12,17 @@ from torch.nn import functional
 
 from ricordo.people.facts import judge as model
 
-EPOCHS, BATCH, RATE = 16, 32, 3e-3
+EPOCHS, BATCH, RATE = 14, 64, 4e-3
+SHARE = 0.3  # weight of label, group and reason beside whether a clause states something
+# Why a clause states nothing, as the talk names it; what is named otherwise teaches no reason.
+REASONS = {
+    "question": "question", "request": "request", "state": "state", "smalltalk": "smalltalk", "joke": "joke",
+    "idiom": "joke", "roleplay": "part", "role play": "part", "fiction": "part", "quotation": "others",
+    "translation": "others", "code_or_paste": "others", "third_stranger": "stranger", "third person": "stranger",
+    "general": "general", "general truth": "general", "hypothesis": "hypothesis", "opinion_on_answer": "answer",
+    "assistant": "answer", "past_closed": "past", "once": "once", "reported": "reported",
+}  # fmt: skip
+NAMES = sorted(set(REASONS.values()))
 torch.set_num_threads(1)
 
 
@@ -36,9 +46,10 @@ class Network(nn.Module):
         self.stated = nn.Linear(hidden, 1)
         self.label = nn.Linear(hidden, len(model.LABELS))
         self.group = nn.Linear(hidden + width, groups)
+        self.reason = nn.Linear(hidden, len(NAMES))  # why a clause states nothing: only to learn from, never stored
 
     def forward(self, tokens, mask, segment, count):
-        """Logits for each segment: stated, label, group."""
+        """Logits for each segment: stated, label, group, reason."""
         words, hashes, flags = tokens[:, :, 0], tokens[:, :, 1:5], tokens[:, :, 5:].float()
         keep = torch.ones(hashes.shape)
         if self.training:
@@ -62,11 +73,14 @@ class Network(nn.Module):
         size = of.sum(1).clamp(min=1).unsqueeze(-1)
         mean = torch.einsum("bln,blh->bnh", of, x) / size
         words_mean = torch.einsum("bln,blh->bnh", of, vectors) / size
-        peak = torch.stack([(x - 1e4 * (1 - of[:, :, n : n + 1])).max(1)[0] for n in range(most)], 1).clamp(min=-10)
+        place = torch.where(own > 0, segment, most).unsqueeze(-1).expand_as(x)
+        lowest = x.new_full((x.shape[0], most + 1, x.shape[2]), -10)
+        peak = lowest.scatter_reduce(1, place, x, "amax")[:, :most]
         beside = functional.pad(mean, (0, 0, 1, 0))[:, :-1] + functional.pad(mean, (0, 0, 0, 1))[:, 1:]
         seen = torch.cat([mean, peak, self.whole(whole).unsqueeze(1).expand_as(mean), beside, words_mean], -1)
         z = self.drop(functional.relu(self.head(self.drop(seen))))
-        return self.stated(z)[..., 0], self.label(z), self.group(torch.cat([z, self.drop(words_mean)], -1))
+        groups = self.group(torch.cat([z, self.drop(words_mean)], -1))
+        return self.stated(z)[..., 0], self.label(z), groups, self.reason(z)
 
 
 def samples(talks, word_ids, groups):
@@ -75,9 +89,10 @@ def samples(talks, word_ids, groups):
     for text, before, spans, labels in talks:
         tokens, segment = model.token_rows(text, before, spans, word_ids)
         stated = [-1 if label == "" else int(label != "none") for label, _ in labels]
-        label = [model.LABELS.index(name) if name in model.LABELS and group else -1 for name, group in labels]
-        group = [groups.index(name) if name and label not in ("", "none") else -1 for label, name in labels]
-        found.append((tokens, segment, len(spans), np.array(stated), np.array(label), np.array(group)))
+        label = [model.LABELS.index(kind) if kind in model.LABELS and group else -1 for kind, group in labels]
+        group = [groups.index(name) if name and kind not in ("", "none") else -1 for kind, name in labels]
+        reason = [NAMES.index(REASONS[why]) if label == "none" and why in REASONS else -1 for label, why in labels]
+        found.append((tokens, segment, len(spans), *map(np.array, (stated, label, group, reason))))
     return found
 
 
@@ -91,11 +106,11 @@ def batches(data, size, *, shuffle):
         length, most = max(len(data[i][0]) for i in chosen), max(data[i][2] for i in chosen)
         tokens = np.zeros((len(chosen), length, 5 + model.FLAGS), int)
         mask, segment = np.zeros((len(chosen), length), np.float32), np.full((len(chosen), length), -1)
-        marks = np.full((3, len(chosen), most), -1)
+        marks = np.full((4, len(chosen), most), -1)
         for row, index in enumerate(chosen):
             own, place, count, *wanted = data[index]
             tokens[row, : len(own)], mask[row, : len(own)], segment[row, : len(own)] = own, 1, place
-            for kind in range(3):
+            for kind in range(4):
                 marks[kind, row, :count] = wanted[kind]
         counts = torch.tensor([data[i][2] for i in chosen])
         yield chosen, *map(torch.tensor, (tokens, mask, segment)), counts, *map(torch.tensor, marks)
@@ -112,16 +127,15 @@ def trained(data, table, groups: int, seed: int = 0, epochs: int = EPOCHS, other
     for _ in range(epochs):
         network.train()
         chosen = [random.choice(others)[n] if others and random.random() < 0.5 else each for n, each in enumerate(data)]
-        for _, tokens, mask, segment, count, stated, label, group in batches(chosen, BATCH, shuffle=True):
-            told, named, grouped = network(tokens, mask, segment, count)
+        for _, tokens, mask, segment, count, stated, *marks in batches(chosen, BATCH, shuffle=True):
+            told, *named = network(tokens, mask, segment, count)
             known = stated >= 0
             if not known.any():
                 continue
             loss = functional.binary_cross_entropy_with_logits(told[known], stated[known].float())
-            if (label >= 0).any():
-                loss = loss + 0.3 * functional.cross_entropy(named[label >= 0], label[label >= 0])
-            if (group >= 0).any():
-                loss = loss + 0.3 * functional.cross_entropy(grouped[group >= 0], group[group >= 0])
+            for logits, wanted in zip(named, marks, strict=True):
+                if (wanted >= 0).any():
+                    loss = loss + SHARE * functional.cross_entropy(logits[wanted >= 0], wanted[wanted >= 0])
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -134,8 +148,10 @@ def arrays(networks) -> dict[str, np.ndarray]:
     """The weights under the names by which the judge reads them."""
     stored: dict[str, np.ndarray] = {"networks": np.array(len(networks))}
     for number, network in enumerate(networks):
-        state = {name: value.detach().numpy() for name, value in network.state_dict().items() if name != "table"}
+        state = {name: value.detach().numpy() for name, value in network.state_dict().items()}
         hashed = state.pop("hashed.weight")
+        for name in ("table", "reason.weight", "reason.bias"):
+            del state[name]
         scale = float(np.abs(hashed).max() / 127)
         named = {name.replace(".", "_"): value.astype(np.float16) for name, value in state.items()}
         named |= {"hashed": np.round(hashed / scale).astype(np.int8), "hashed_scale": np.array(scale)}

@@ -33,7 +33,7 @@ from bench.facts_talk import GROUP_OF, talk_rows, third_figures, untouched, weig
 
 from ricordo.people.facts import judge as model  # noqa: E402
 
-FOLDS = 3
+FOLDS, STORED = 3, 3  # networks that leave out a fold each, and those that are kept
 DATA: list[Any] = []  # what the networks are trained on, for processes that are forked
 OTHER_VOICES = ("plain", "bare", "hasty")
 
@@ -54,7 +54,9 @@ def messages(row: dict[str, Any]):
                 default=(0, -1),
             )
             clause = gold[best][2] if best >= 0 and overlap >= 0.3 * (span.end - span.start) else None
-            labels.append((clause["label"], clause.get("attribute", "")) if clause else ("none", ""))
+            labels.append(
+                (clause["label"], clause.get("attribute") or clause.get("why", "")) if clause else ("none", "")
+            )
         if spans:
             yield text, row["messages"][number - 1] if number else None, spans, labels
 
@@ -111,16 +113,19 @@ def first_stage(talks):
     return fit(seen, wanted), fit(whole, stated, 1.0)
 
 
-def second_stage(talks, clause, message, told):
+def second_stage(talks, clause, message, told, names):
     """What the last stage sees of each segment, and whether it states something; `told` are the network's scores."""
     seen, wanted = [], []
-    for (text, before, spans, labels), net in zip(talks, told, strict=True):
+    for (text, before, spans, labels), (net, kinds, groups) in zip(talks, told, strict=True):
         observed = [model.observations(text, spans, index, before) for index in range(len(spans))]
         logits = list(clause.decision_function(matrix(observed)))
         whole = float(message.decision_function(matrix([model.message_observations(text, before)]))[0])
         for index, (label, _) in enumerate(labels):
             if label:
-                seen.append(model.context_observations(logits, index, whole, net))
+                said = text[spans[index].start : spans[index].end]
+                seen_kinds = model.kind_observations(said, kinds[index], groups[index], names)
+                context = model.context_observations(logits, index, whole, net)
+                seen.append(np.append(context, seen_kinds * [[1], [net[index]]]))
                 wanted.append(label != "none")
     return np.array(seen), np.array(wanted)
 
@@ -136,13 +141,13 @@ def word_table():
 
 
 def scores(net, data):
-    """The network's score of each segment of each message."""
+    """The network's scores of each segment of each message: whether it states something, its label, its group."""
     told = [None] * len(data)
     for chosen, tokens, mask, segment, count, *_ in network.batches(data, 64, shuffle=False):
         with network.torch.no_grad():
-            logits = net(tokens, mask, segment, count)[0].numpy()
+            logits = [each.numpy() for each in net(tokens, mask, segment, count)[:3]]
         for row, index in enumerate(chosen):
-            told[index] = logits[row, : data[index][2]]
+            told[index] = [each[row, : data[index][2]] for each in logits]
     return told
 
 
@@ -169,17 +174,22 @@ def talk_of(row):
 def prepared(talks, word_id, names):
     """Messages as the network reads them."""
     grouped = [
-        (text, before, spans, [(label, group and GROUP_OF.get(group, model.OTHER)) for label, group in labels])
+        (
+            text,
+            before,
+            spans,
+            [(label, name if label == "none" else name and GROUP_OF.get(name, model.OTHER)) for label, name in labels],
+        )
         for text, before, spans, labels in talks
     ]
     return network.samples(grouped, word_id, names)
 
 
-def without_fold(fold, values, groups):
-    """A network that never saw the rows of one fold."""
-    kept = [voices_of for voices_of, own in DATA if own != fold]
+def without_fold(number, values, groups):
+    """A network that never saw the rows of one fold; beyond the folds, one that saw all rows."""
+    kept = [voices_of for voices_of, own in DATA if own != number]
     flat = [[each for voices_of in kept for each in voices_of[number]] for number in range(1 + len(OTHER_VOICES))]
-    return network.trained(flat[0], values, groups, seed=fold, others=flat[1:])
+    return network.trained(flat[0], values, groups, seed=number, others=flat[1:])
 
 
 def main() -> None:
@@ -187,7 +197,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path)
     parser.add_argument("--processes", type=int, default=FOLDS)
-    parser.add_argument("--threshold", type=float, default=0.25)
+    parser.add_argument("--threshold", type=float, default=0.5)
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "src/ricordo/people/facts/judge.npz")
     options = parser.parse_args()
     everything = talk_rows(HERE)
@@ -206,16 +216,18 @@ def main() -> None:
     values = np.vstack([np.zeros((1, table.shape[1])), table / model.LEVELS])
     names = sorted(set(GROUP_OF.values()) | {model.OTHER})
     prepare = partial(prepared, word_id=word_id, names=names)
-    # Each fold is left out by one network: the last stage is fitted on what that one says of it, and all are stored.
+    # Each fold is left out by one network: the last stage is fitted on what that one says of it. Those stored saw all.
     folds = [zlib.crc32(b"fold" + talk.id.encode()) % FOLDS for talk in train]
     DATA.extend(([prepare(said) for said in (t.said, *t.others)], fold) for t, fold in zip(train, folds, strict=True))
     with get_context("fork").Pool(options.processes) as pool:
-        nets = pool.starmap(without_fold, [(fold, values, len(names)) for fold in range(FOLDS)])
+        nets = pool.starmap(
+            without_fold, [(number, values, len(names)) for number in range(FOLDS + STORED)], chunksize=1
+        )
     contexts, stated = [], []
-    for fold, net in enumerate(nets):
+    for fold, net in enumerate(nets[:FOLDS]):
         kept = [talk for each, own in zip(train, folds, strict=True) if own != fold for talk in each.said]
         held = [talk for each, own in zip(train, folds, strict=True) if own == fold for talk in each.said]
-        seen, wanted = second_stage(held, *first_stage(kept), scores(net, prepare(held)))
+        seen, wanted = second_stage(held, *first_stage(kept), scores(net, prepare(held)), names)
         contexts.append(seen)
         stated.append(wanted)
     second = LogisticRegression(C=1.0, max_iter=600).fit(np.concatenate(contexts), np.concatenate(stated))
@@ -248,7 +260,7 @@ def main() -> None:
         names=np.array(names),
         words=hashes,
         table=((table[:, 0::2] + 8) << 4 | (table[:, 1::2] + 8)).astype(np.uint8),
-        **network.arrays(nets),
+        **network.arrays(nets[FOLDS:]),
     )
     model._model.cache_clear()
     with weights(options.out):

@@ -942,12 +942,18 @@ FACTS = FactWords(
     ),
     standing=(
         r"no(?= (?:\w+ ){1,2}please)|from now on|from here on(?: out)?|going forward|henceforth|in (?:the )?future|(?:when|every time|each time)(?:ever)? i"
-        r" ask|always(?= (?:\w+ ){0,2}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|keep|start|end|cite|sign))"
-        r"|never(?= (?:\w+ ){0,1}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|suggest|recommend))"
+        r" ask|(?:please |pls )*always(?= (?:\w+ ){0,2}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|keep|start|end|cite|sign))"
+        r"|(?:please |pls )*never(?= (?:\w+ ){0,1}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|suggest|recommend))"
         r"|(?:please )?call me|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
     ),
     polite=r"can you|could you|would you|you can|you may",
-    for_good=r"always|never|ever|every time|each time|whenever|from now on|in future|next time|all my|any ?more|with me",
+    for_good=(
+        r"always|never|ever|every (?:single )?(?:time|reply|answer|message|chat|one)|each (?:time|reply|answer|message)|whenever|any ?time|from (?:now|here"
+        r"|today|this (?:day|point))|in (?:the )?future|next time|all (?:my|our|your)|any ?more|with me|around me|as (?:a|the) (?:rule|default|standard)"
+        r"|as (?:default|standard)|by default|in general|going forward|hence ?forth|for (?:good|keeps)|for ?ever|permanently|until (?:further notice|i say)"
+        r"|unless (?:i|told|asked)|standing (?:order|request|rule)|(?:house|new|the) rules?|anything (?:i|you)|whatever i|everything (?:i|you)"
+        r"|not (?:once|now|ever)"
+    ),
     standing_openers=r"from now on|from here on(?: out)?|going forward|henceforth|in future",
     everything=r"everything|anything|all",
     command_words=words(

@@ -1071,12 +1071,18 @@ FACTS = FactWords(
     standing=(
         r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|in futuro|da qui in avanti"
         r"|(?:quando|ogni volta che|tutte le volte che) ti chiedo|(?:per favore )?chiamami|dammi del (?:tu|lei)|diamoci del (?:tu|lei)"
-        r"|(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
+        r"|(?:per (?:favore|piacere) )?(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
         r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più"
         r"|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
     polite=r"puoi|potresti|può|potrebbe",
-    for_good=r"sempre|mai|ogni volta|tutte le volte|d'ora in|da (?:ora|adesso|oggi)|in futuro|prossim[ae] volt[ae]|con me",
+    for_good=(
+        r"sempre|mai|ogni (?:santa )?(?:volta|risposta|messaggio)|tutte le (?:volte|risposte)|d'ora in\w*|da (?:ora|adesso|oggi|qui)"
+        r"|in (?:futuro|seguito|avvenire|generale|genere|linea di massima)|per (?:il futuro|l'avvenire|tutt[eio])|prossim[ae] volt[ae]|con me"
+        r"|(?:di|come) (?:regola|norma|default)|definitivamente|stabilmente|abitualmente|fino a nuovo|salvo (?:indicazion|divers|avvis)\w+|a meno che|vale per"
+        r"|tutt[ei] (?:i|le) (?:miei|mie|tue|tuoi|nostre)|qualunque|qualsiasi|nuova regola|regola della casa|quello che (?:mi|scrivi|proponi)"
+        r"|né (?:ora|adesso|oggi) né|non \w+ più"
+    ),
     standing_openers=r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|da qui in avanti",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
     command_words=words(

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, ProjectsOfSessions, in_project, local_time, quarantined
 from ricordo.languages.dates import last_day_in
-from ricordo.languages.registry import all_words, languages
+from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.text import fold, sentences
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.facts.merge import group_of
@@ -30,6 +30,8 @@ _FADES = timedelta(days=30)
 SAID = "said:"  # how the subject of a judged clause begins
 LEARNING = "learning:"  # how the slot of a way of learning begins
 _WORD = re.compile(r"[^\W\d_]+")
+_LEANS = AnyLanguage(r"[“«]|(?:<facts.other_pronouns>|<facts.joins>)\b", flags=re.IGNORECASE)
+_WHOLE = 3  # words of a clause that says something by itself
 # The name first, then difficulties and goals, then the rest; for judged clauses by the group of their subject.
 _TIERS: dict[FactKind, int] = {
     "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
@@ -246,11 +248,13 @@ def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
 
 
 def _tier(fact: Fact) -> int:
-    """The rank of a fact by its kind or by the group of its subject; a way of learning comes before a taste."""
+    """The rank of a fact by its kind or by the group of its subject; fragments, quotes and "she lives there" last."""
     if fact.kind == "preference" and (fact.about.startswith(LEARNING) or _learning_words(fact.text)):
         return _TIERS["difficulty"]
-    judged = fact.about.startswith(SAID)
-    return _GROUP_TIERS.get(group_of(fact.about), _TIERS[fact.kind]) if judged else _TIERS[fact.kind]
+    if not fact.about.startswith(SAID):
+        return _TIERS[fact.kind]
+    leans = len(fact.text.split()) < _WHOLE or _LEANS.match(fact.text) is not None
+    return _GROUP_TIERS.get(group_of(fact.about), _TIERS[fact.kind]) + 3 * leans
 
 
 def _learning_words(text: str) -> bool:

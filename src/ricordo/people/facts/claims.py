@@ -46,6 +46,7 @@ _HIJACK = AnyLanguage(r"\b(?:<statements.hijacks>)\b|https?:|www\.|[<>{}\[\]|`=\
 _ORDER_ANYWHERE = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 _STEM = 4  # letters shared by two forms of one word: "allergico" and "allergia"
 _NAME_LIKE = re.compile(r"(?<!^)(?<![.!?] )\b[A-ZÀ-Ý][\w'-]+")
+_FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b", flags=0)
 _DENIED = AnyLanguage(r"<statements.denied>", flags=0)
 _NO_TROUBLE = AnyLanguage(r"\b(?:<statements.no_trouble>)\b", flags=0)
 _NOT_NOW = AnyLanguage(r"<statements.not_now>", flags=0)
@@ -245,7 +246,7 @@ def _clause_refusal(candidate: Claim) -> str:
     own = stated_text(candidate.quote) if candidate.about.startswith("instruction:") else candidate.quote
     if not _is_within(own, stated_text(candidate.said.text)):
         return "the quote is not the user's own statement"
-    if _points_at_item(quote, candidate.language):
+    if not _FOR_GOOD.search(quote) and _points_at_item(quote, candidate.language):
         return "a question about an item of an answer"
     return ""
 

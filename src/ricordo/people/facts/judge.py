@@ -45,10 +45,12 @@ _CUT = AnyLanguage(
     flags=re.IGNORECASE,
 )
 _FORGET = AnyLanguage(r"\b(?:<facts.forget>)", flags=re.IGNORECASE)
+_SELF = AnyLanguage(r"\b(?:<facts.self_words>)\b", flags=re.IGNORECASE)
 _JOIN = AnyLanguage(r"(?:<facts.joins>)\s", flags=re.IGNORECASE)
 _ONLY_JOINS = AnyLanguage(
     r"(?:<facts.joins>)\s+(?!(?:<facts.self_words>|<facts.clause_openers>)\b)", flags=re.IGNORECASE
 )
+_COUNTS_ON = AnyLanguage(r"(?i:<facts.joins>)\s+(?:\d|[A-ZÀ-Ý][\w'-]+ (?:\w+ )?\d+\b)", flags=0)
 _ABBREVIATED = AnyLanguage(r"\b(?:<vocabulary.name_titles>|[A-HJ-Z])$", flags=0)
 _ENDS_IN_NAME = re.compile(r",\s[A-ZÀ-Ý][\w'-]+$")
 _SHORT = 3  # words before a join that may be one part of a list of names or things
@@ -70,7 +72,7 @@ class ClauseSegment:
 class Judged:
     """A clause that states something: its span, what it is, what it is about, and how far above the threshold.
 
-    `change` is the probability that it changes or ends something known.
+    `change` is the probability that it changes or ends something known, `wish` that it is a standing instruction.
     """
 
     start: int
@@ -79,6 +81,7 @@ class Judged:
     attribute: str
     margin: float
     change: float = 0.0
+    wish: float = 0.0
 
 
 def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
@@ -103,11 +106,12 @@ def _judge(model: "_Model", read: str, before: str | None) -> tuple[Judged, ...]
     told, labels, groups = network_scores(model, read, before, spans)
     found = []
     for index, span in enumerate(spans):
-        seen = context_observations(logits, index, whole, told)
+        kinds = kind_observations(read[span.start : span.end], labels[index], groups[index], model.names)
+        seen = np.append(context_observations(logits, index, whole, told), kinds * [[1], [told[index]]])
         margin = float(seen @ model.context[:-1] + model.context[-1]) - model.threshold
         if margin >= -SLACK:
-            label, group, change = _described(model, read[span.start : span.end], labels[index], groups[index])
-            found.append(Judged(span.start, span.end, label, group, margin, change))
+            label, group, *shares = _described(model, read[span.start : span.end], labels[index], groups[index])
+            found.append(Judged(span.start, span.end, label, group, margin, *shares))
     return tuple(found)
 
 
@@ -122,7 +126,7 @@ def describe(said: str) -> tuple[str, str]:
     if model is None or not said.strip():
         return "fact", OTHER
     _, labels, groups = network_scores(model, said, None, [ClauseSegment(0, len(said), "")])
-    label, group, _ = _described(model, said, labels[0], groups[0])
+    label, group, *_ = _described(model, said, labels[0], groups[0])
     return label, group
 
 
@@ -160,8 +164,8 @@ def _mean_vector(model: "_Model", text: str) -> Weights:
     return mean
 
 
-def _described(model: "_Model", said: str, labels: Weights, groups: Weights) -> tuple[str, str, float]:
-    """Label and group by both models, and the probability of a change; the group is "other" where neither is sure."""
+def _described(model: "_Model", said: str, labels: Weights, groups: Weights) -> tuple[str, str, float, float]:
+    """Label and group by both models ("other" where neither is sure), the probabilities of a change and of a wish."""
     slots = _slots(own_observations(said))
     named = model.labels[:, slots].sum(axis=1) * model.labels_scale + model.labels_bias + labels
     about = model.attributes[:, slots].sum(axis=1) * model.attributes_scale + model.attributes_bias + groups
@@ -172,7 +176,7 @@ def _described(model: "_Model", said: str, labels: Weights, groups: Weights) -> 
     forget = LABELS.index("forget")
     if shares[forget] < SURE_FORGET and not _FORGET.search(said):  # what is forgotten wrongly is lost
         named[forget] = -np.inf
-    return LABELS[int(np.argmax(named))], group, float(change)
+    return LABELS[int(np.argmax(named))], group, float(change), float(shares[LABELS.index("instruction")])
 
 
 def _shares(logits: Weights) -> Weights:
@@ -208,6 +212,8 @@ def segments(text: str) -> list[ClauseSegment]:
 def _goes_on(masked: str, begin: int, cut: re.Match[str]) -> bool:
     """Whether an opening word opens nothing: after "I" or a preposition ("io so", "da quando"), or between nouns."""
     said, rest = masked[begin : cut.start()].split(), masked[cut.end() :]
+    if _COUNTS_ON.match(rest):  # "3 euros and 20", "Ann of 9 and Tom of 6"
+        return True
     if _JOIN.match(rest):  # "Ann and I", "two cats and a dog"
         return len(said) == 1 or (len(said) <= _SHORT and _ONLY_JOINS.match(rest) is not None)
     return bool(said) and fold(said[-1]) in all_words("facts.leaning") | all_words("facts.bound")
@@ -291,28 +297,26 @@ def context_observations(logits: Sequence[float], index: int, whole: float, told
     own, net = logits[index], float(told[index])
     last = logits[index - 1] if index else -3.0
     following = logits[index + 1] if index + 1 < len(logits) else -3.0
-    return np.array(
-        [
-            own,
-            last,
-            following,
-            max(logits),
-            whole,
-            own if whole < 0 else 0.0,
-            sum(logits) / len(logits),
-            float(index == 0),
-            float(index + 1 == len(logits)),
-            min(len(logits), 8) / 8,
-            float(last > 0 and own > -1),
-            float(whole < -1),
-            net,
-            min(net, own),
-            float(told[index - 1]) if index else -3.0,
-            float(told[index + 1]) if index + 1 < len(logits) else -3.0,
-            float(max(told)),
-        ],
-        dtype=np.float32,
-    )
+    seen = [
+        own, last, following, max(logits), whole, own if whole < 0 else 0.0, sum(logits) / len(logits),
+        float(index == 0), float(index + 1 == len(logits)), min(len(logits), 8) / 8, float(last > 0 and own > -1),
+        float(whole < -1), net, min(net, own), float(told[index - 1]) if index else -3.0,
+        float(told[index + 1]) if index + 1 < len(logits) else -3.0, float(max(told)),
+    ]  # fmt: skip
+    return np.array(seen, dtype=np.float32)
+
+
+def kind_observations(said: str, labels: Weights, groups: Weights, names: Sequence[str]) -> Weights:
+    """What a segment would be if it stated something: each label, any group, or none; short or long, of oneself.
+
+    The last stage weighs each by itself and times the network's score: every kind has its own threshold and slope.
+    """
+    shares = np.exp(groups - groups.max())
+    shares /= shares.sum()
+    odds = np.exp(labels - labels.max())
+    length, of_oneself = min(len(said.split()), 10) / 10, _SELF.search(said) is not None
+    own = (1.0, length, of_oneself, shares[names.index(OTHER)], shares.max())
+    return np.append(odds / odds.sum(), own).astype(np.float32)
 
 
 def token_rows(
@@ -437,24 +441,14 @@ def _model() -> _Model | None:
 
 def _stored_model() -> _Model:
     with files("ricordo.people.facts").joinpath("judge.npz").open("rb") as file, np.load(file) as stored:
+        clause_bias, message_bias, threshold = (float(each) for each in stored["biases"])
         return _Model(
-            stored["clause"].astype(np.float32),
-            float(stored["biases"][0]),
-            stored["message"].astype(np.float32),
-            float(stored["biases"][1]),
-            stored["context"].astype(np.float32),
-            float(stored["biases"][2]),
-            stored["labels"],
-            stored["labels_scale"],
-            stored["labels_bias"],
-            stored["attributes"],
-            stored["attributes_scale"],
-            stored["attributes_bias"],
-            tuple(str(name) for name in stored["names"]),
-            stored["words"],
-            stored["table"],
+            stored["clause"].astype(np.float32), clause_bias, stored["message"].astype(np.float32), message_bias,
+            stored["context"].astype(np.float32), threshold, stored["labels"], stored["labels_scale"],
+            stored["labels_bias"], stored["attributes"], stored["attributes_scale"], stored["attributes_bias"],
+            tuple(str(name) for name in stored["names"]), stored["words"], stored["table"],
             tuple(_stored_network(stored, f"net{number}_") for number in range(int(stored["networks"]))),
-        )
+        )  # fmt: skip
 
 
 def _stored_network(stored: Mapping[str, NDArray[np.float32]], prefix: str) -> Mapping[str, Weights]:

@@ -41,7 +41,7 @@ _WISH_OF_NOW = 1.5  # the same in a message that asks for something: the wish ma
 _FOR_ALL = -1.0  # of a wish whose sentence says so ("always", "every time")
 _WORKED_BEFORE, _PLAYED_BEFORE = 0.4, 2.0  # of a message after one that works on a text, or gives the user a part
 _SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment that is told by itself; of one in no group
-_POSSIBLE = -0.8  # least margin of a clause that a model takes for a statement
+_POSSIBLE = -1.1  # least margin of a clause that a model takes for a statement
 _LEAD = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)+")
 _SELF = AnyLanguage(r"\b(?:<facts.self_words>|<facts.introductions>)\b")
 _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.remember>)\s*")
@@ -69,6 +69,8 @@ _JOINED = re.compile(r"\s*,?\s*")
 _SENTENCE_MARKS = tuple(".!?…;\n")
 _CHANGES = ("change", "end")
 _MANNER = "manner"  # the group of what is said about answers
+_WISH = "instruction"  # the label of a standing wish
+_LIKELY_WISH, _SURE_WISH = 0.15, 0.7  # least probability of a wish that says it is for good; that opens with "I"
 _SHORT = 3  # words of a segment that is told together with its neighbour
 _MASK = "\ufffc"
 
@@ -176,7 +178,11 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     found: list[Judged] = []
     for clause in judge(text, before):
         words = flat[clause.start : clause.end]
-        wish = clause.label == "instruction"
+        for_good = _is_for_good(flat, clause)
+        of_oneself = _SELF_FIRST.match(words) is not None
+        if for_good and clause.wish >= _LIKELY_WISH and (not of_oneself or clause.attribute == _MANNER):
+            clause = replace(clause, label=_WISH)
+        wish = clause.label == _WISH
         # A wish may name words that it is about ("never say “dear”"); a statement in quotation marks is of others.
         if len(words) < clause.end - clause.start or (_MASK in words and not (wish and words.strip(_MASK + " "))):
             continue
@@ -185,7 +191,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         if wish and impersonal:
             weighed -= _IMPERSONAL  # orders have no first person
         asks = "?" in flat
-        if wish and not standing and _is_for_good(flat, clause):
+        if wish and not standing and for_good:
             weighed, asks = weighed + _FOR_ALL, False
         if _APPOSITION.match(words) and _SELF_AFTER.match(flat[clause.end :]):
             weighed += _IN_PASSING
@@ -194,14 +200,15 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         if clause.margin < needed + weighed or _is_heading(flat, clause):
             continue
         if standing:
-            clause = replace(clause, label="instruction")
-        elif wish and _SELF_FIRST.match(words) and not _ADDRESSED.search(words):
+            clause = replace(clause, label=_WISH)
+        elif wish and of_oneself and clause.wish < _SURE_WISH and not (for_good or _ADDRESSED.search(words)):
             clause = replace(clause, label="fact")
-        elif wish and clause.margin < needed + weighed + (_WISH_OF_NOW if asks else _ONLY_WISH):
+        elif wish and not for_good and clause.margin < needed + weighed + (_WISH_OF_NOW if asks else _ONLY_WISH):
             continue
         last = found[-1] if found else None
         if last and _belongs_to(last, clause, flat):
-            found[-1] = replace(last, end=clause.end, margin=max(last.margin, clause.margin))
+            label = _WISH if clause.label == _WISH and last.wish >= _LIKELY_WISH else last.label
+            found[-1] = replace(last, end=clause.end, margin=max(last.margin, clause.margin), label=label)
         else:
             found.append(clause)
     return tuple(found)
@@ -237,6 +244,8 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
     words = flat[clause.start : clause.end]
     lead = _LEAD.match(words)
     bare = words[lead.end() :] if lead else words
+    if (last.label == _WISH) != (clause.label == _WISH):  # a fact is the reason of a wish, and told apart from it
+        return len(bare.split()) < _SHORT and (last.label == _WISH or _FOR_GOOD.search(bare) is not None)
     shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
     first = next(iter(tokens(bare)), "")
     leans = first in all_words("facts.leaning") or (first.isdigit() and shortest <= _SHORT)
@@ -244,7 +253,7 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
 
 
 def _sure_fragment(clause: Judged) -> float:
-    return _SURE_FRAGMENT if clause.attribute != OTHER and clause.label != "instruction" else _ODD_FRAGMENT
+    return _SURE_FRAGMENT if clause.attribute != OTHER and clause.label != _WISH else _ODD_FRAGMENT
 
 
 def _is_fragment(words: str) -> bool:
@@ -275,8 +284,8 @@ def remembered_claims(said: UserMessage, known: Sequence[Claim] = (), zone: tzin
             continue
         end = min(end, begin + MAX_CLAIM_LENGTH - 2)
         label, group = describe(flat[begin:end])
-        if _STANDING_WISH.match(flat[begin:end]) or label == "instruction":
-            label = "instruction"
+        if _STANDING_WISH.match(flat[begin:end]) or label == _WISH:
+            label = _WISH
         elif label in ("remember", "forget"):
             label = "fact"
         claim = _claim(Judged(begin, end, label, group, 2.0), flat, said, language, zone)
@@ -336,7 +345,7 @@ def _trimmed(flat: str, start: int, end: int) -> int:
 def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo) -> Claim | None:
     start, end = clause.start, clause.end
     lead = _LEAD.match(flat[start:end])
-    if lead and clause.label != "instruction":
+    if lead and clause.label != _WISH:
         start += lead.end()
     if slips := list(_SLIP.finditer(flat[start:end])):
         start += slips[-1].end()  # what was said before it is not meant
@@ -350,7 +359,7 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
         return replace(read, made_by=JUDGE, replaces=clause.label == "change", change=clause.change)
     opening, closing = language_by_code(language).summaries.user_quoted
     replaces = clause.label in _CHANGES
-    wish = clause.label == "instruction" or (replaces and clause.attribute == _MANNER)  # a changed wish is a wish
+    wish = clause.label == _WISH or (replaces and clause.attribute == _MANNER)  # a changed wish is a wish
     told = None if wish else retold(quote, language, "third")
     if _OTHER_FIRST.match(quote):  # "my nan is ill, she lives in Bath"
         for named in _WHOSE.finditer(flat[:start]):
