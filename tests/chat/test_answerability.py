@@ -1,12 +1,13 @@
 """Which past messages answer a question: by meaning, words and the wanted type; near misses are told from answers."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.chat.answerability import score_memory
+from ricordo.chat.answerability import lacks_detail, score_memory
 from ricordo.chat.past import MemoryPassage
 from ricordo.chat.question import memory_question
 
@@ -42,6 +43,13 @@ def passage(text: str, *, number: int = 1, role: str = "user", cosine: float = 0
         ("fino a quando pago l'auto?", "time"),
         ("che operazione devo fare?", ""),
         ("da chi la faccio controllare?", "person"),
+        ("what happens when Corinne hugs me?", ""),
+        ("cosa si fa quando ci sono le radici?", ""),
+        ("what did you suggest for the girl who is nervous?", ""),
+        ("how much does Zorro weigh?", "number"),
+        ("quanto devo aspettare?", "number"),
+        ("how much was the blazer?", "amount"),
+        ("quanto ho pagato le scarpe?", "amount"),
     ],
 )
 def test_wanted_type(question: str, wanted: str) -> None:
@@ -65,12 +73,66 @@ def test_wanted_type(question: str, wanted: str) -> None:
         ("when is my grade 5 exam?", "she said I can stop after grade 5", False),
         ("who fixes the brakes?", "my brother fixes the brakes", True),
         ("what make is the boiler?", "the boiler is dead again", False),
+        ("what did the vet charge me?", "the vet put four stitches in", False),
+        ("what did the vet charge me?", "the vet took 85 quid", True),
+        ("what did the vet charge me?", "the vet charged me 85 and a smile", True),
+        ("quanto ho speso per il telescopio?", "il telescopio è un Dobson da 20 centimetri", False),
+        ("quanto ho speso per il telescopio?", "il telescopio mi è costato 12,50 euro", True),
+        ("how many of us are in the choir?", "the choir sings on the 3rd of December", False),
+        ("when is the exam?", "I have the exam at 9, room 4", True),
+        ("quando ha l'esame di chimica?", "ha preso 4 nella simulazione di chimica", False),
+        ("quando si vota?", "il voto è anticipato al 19", True),
+        ("when was the house built?", "the house is a 1930s semi", True),
+        ("come si chiama la piadineria?", "apro una piadineria a Viareggio", False),
     ],
 )
 def test_an_answer_of_the_wanted_type(question: str, text: str, answers: bool) -> None:
     """A message that mentions the subject and not the asked detail holds no answer."""
     (found,) = score_memory(memory_question(question), [passage(text)]).passages
     assert found.answers is answers
+
+
+@pytest.mark.parametrize(
+    ("question", "personal"),
+    [("how old is my dog?", True), ("dove abito?", True), ("what did you suggest?", True), ("who wrote Emma?", False)],
+)
+def test_a_question_about_the_user(question: str, personal: bool) -> None:
+    """A question is about the user by its words, or asks for an earlier answer; others may be for anybody."""
+    assert memory_question(question).is_personal is personal
+
+
+def test_a_possessor_is_not_the_name() -> None:
+    """ "Rhodri's nan" does not tell what the nan is called."""
+    asked = memory_question("what's the nan's name?")
+    possessed = score_memory(asked, [passage("Rhodri's nan speaks Welsh only")])
+    named = score_memory(asked, [passage("the nan is called Olwen")])
+    assert possessed.answered < named.answered
+
+
+def test_what_the_best_message_replaces_is_marked() -> None:
+    """An older message of which the best one tells the change is no longer current."""
+    asked = memory_question("how much do I charge for a service?")
+    old = passage("I charge 45 pounds for a service", number=1, cosine=0.1)
+    new = replace(passage("I put the service up to 60 pounds, I charge 60 now", number=9, cosine=0.3), session_id="t")
+    found = score_memory(asked, [old, new]).passages
+    assert (found[0].passage, found[0].replaced) == (new, False)
+    assert found[1].replaced
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "lacks"),
+    [
+        ("what time does it start?", "it starts on Monday", True),
+        ("what time does it start?", "it starts at 7:30", False),
+        ("a che ora apriamo?", "apriamo di giovedì", True),
+        ("how long is the boat?", "the boat is 52 foot", False),
+        ("how long does it take?", "it is a good film", True),
+    ],
+)
+def test_an_exact_detail_is_missing(question: str, text: str, lacks: bool) -> None:
+    """A day is no answer to a question for the hour."""
+    asked = memory_question(question)
+    assert lacks_detail(asked, score_memory(asked, [passage(text)]).passages) is lacks
 
 
 def test_a_near_miss_is_less_probable_than_an_answer() -> None:

@@ -414,6 +414,26 @@ def test_another_relative_is_no_answer(memory: Memory, said: str, question: str)
 
 
 @pytest.mark.parametrize(
+    ("said", "answered", "question", "quoted"),
+    [
+        ("I never remember what the estates general were", "Three orders: clergy, nobles, commons.",
+         "what were the estates general?", ("clergy",)),
+        ("Non so come scrivere il necrologio", "Scrivi: si è fermato il tempo di Settimio.",
+         "come devo scrivere il mio necrologio?", ("si è fermato",)),
+        ("Do I need the salesman who wants to charge me 2,150 for injections?", "No, save your money.",
+         "what did the salesman want to charge me?", ("2,150", "save your money")),
+    ],
+)  # fmt: skip
+def test_what_was_not_known_is_quoted_with_its_answer(
+    memory: Memory, said: str, answered: str, question: str, quoted: tuple[str, ...]
+) -> None:
+    """A statement of not knowing got an answer, and a question may hold the asked detail itself."""
+    memory.session(user_id="iris").add_turn(said, answered)
+    told = ask(memory, question, "iris").message
+    assert all(each in told for each in quoted), told
+
+
+@pytest.mark.parametrize(
     ("said", "question"),
     [
         ("We took the boat out on the lake with my neighbour", "where did we buy the boat?"),

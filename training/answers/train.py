@@ -5,7 +5,8 @@
 A file has the format of tests/data/memory_own_*.jsonl: past sessions, then questions with the words that an answer must
 hold (`any`), or that are answered nowhere (kinds `refuse` and `nowhere`). Rows whose id has `zlib.crc32(id) % 3 == 0`
 are left out. Questions of other rows serve as questions on an unknown subject; a question without the turns that answer
-it serves as a near miss, with a lower weight. Every file is measured with weights fitted on the others (on stderr).
+it serves as a near miss, with a lower weight; `general_*.txt` are questions that no talk answers. Every file is
+measured with weights fitted on the others (on stderr).
 """
 
 import json
@@ -28,8 +29,8 @@ from ricordo.chat.question import memory_question
 ANSWERED = ("fact", "recall", "update", "list", "count")
 REFUSED = ("refuse", "nowhere")
 RANKING_PENALTY, ANSWER_PENALTY, REPLACED_PENALTY = 5.0, 40.0, 10.0
-FOREIGN = 3  # questions of other rows for each row
-SHARES = {"deleted": 0.2, "foreign": 0.4}  # weights of questions whose answer was taken away, or of another row
+FOREIGN, GENERAL = 3, 2  # questions of other rows, and of general knowledge, for each row
+SHARES = {"deleted": 0.2, "foreign": 0.4, "general": 0.4}  # weights of questions without an answer
 PAST = 0.3  # weight, in the ranking, of a message that held the answer before: another model tells what counts now
 
 
@@ -91,8 +92,11 @@ def read(path: str) -> list[Asked]:
         for script in scripts:
             foreign = [ask for ask in others if ask not in script["asks"]]
             strange = random.Random(script["id"]).sample(foreign, min(FOREIGN, len(foreign)))
+            lines = (Path(__file__).parent / f"general_{script['lang']}.txt").read_text(encoding="utf-8").splitlines()
             asks = [ask for ask in script["asks"] if ask["kind"] in (*ANSWERED, *REFUSED)]
-            for ask in [*asks, *({"q": ask["q"], "kind": "foreign"} for ask in strange)]:
+            asks += [{"q": ask["q"], "kind": "foreign"} for ask in strange]
+            asks += [{"q": q, "kind": "general"} for q in random.Random(script["id"]).sample(lines, GENERAL)]
+            for ask in asks:
                 passages = Past(memory, script["id"], "default", "").passages(ask["q"])
                 if not passages:
                     continue
@@ -176,7 +180,7 @@ def figures(name: str, asked: list[Asked], weights: Weights) -> None:
         logits = each.rows @ weights["RANKING"]
         order = np.argsort(-logits)
         numbers = question_features(each.question, each.passages, each.rows, list(logits))
-        if each.kind not in ("foreign", "deleted"):
+        if each.kind not in SHARES:
             chances[bool(each.right.any())].append(float(np.dot(weights["ANSWERED"], numbers)))
         if each.right.any():
             answerable += 1

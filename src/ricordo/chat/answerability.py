@@ -8,11 +8,11 @@ talk (docs/answering.md).
 """
 
 import math
-from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from operator import mul
 
 from ricordo.chat.answer_weights import ANSWERED, RANKING, RELATED, REPLACED
 from ricordo.chat.past import NAMING, NOWHERE, UNTYPED, MemoryPassage, MessageWords
@@ -22,7 +22,7 @@ from ricordo.languages.text import guess_language
 from ricordo.recall.evidence import snowball_stems, tokens
 
 # Quotes without anything of these types answer no question for it.
-MUST_HOLD = frozenset(("age", "surname", "colour", "amount", "number", "time"))
+_MUST_HOLD = frozenset(("age", "surname", "colour", "amount", "number", "time"))
 _PRECISELY_HELD = {
     "clock": AnyLanguage(r"\b\d{1,2}[:.]\d\d\b|<dialogue.held:clock>", flags=0),
     "year": AnyLanguage(r"\b(?:1[5-9]|20)\d\d\b|<dialogue.held:year>", flags=0),
@@ -30,14 +30,16 @@ _PRECISELY_HELD = {
     "frequency": AnyLanguage(r"<dialogue.held:frequency>", flags=0),
     "date": AnyLanguage(r"\d+[/.]\d+|<dialogue.held:date>", flags=0),
 }
+_NAMED = AnyLanguage(r"\b(?:<dialogue.wanted:name>)\b", flags=0)
 _REASON = AnyLanguage(r"<dialogue.held:reason>", flags=0)
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
 _DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
 _SMOOTHING = 6
-_COVERED, _COUNTED, _ANSWERS = 4, 13, 17  # places of features that are shown beside the probability
+_COMPARED = 3  # passages after the best one that it may replace
+_COVERED, _COUNTED, _ANSWERS = 4, 12, 16  # places of features that are shown beside the probability
 _MISSING = (NAMING, ("age",), ("colour", "code", "surname"), ("amount", "number"), ("time",), ("place",))
-RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.2, 0.45, 0.4  # measured: docs/answering.md
+RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.3, 0.55, 0.4  # measured: docs/answering.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class ScoredMemory:
     coverage: float
     answers: bool = False  # something of the wanted type stands in it
     counted: bool = False  # a number stands right before what is counted
+    replaced: bool = False  # the best passage, said later, replaces it
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +171,13 @@ class _Offered:
         said = [heard(term, like, self.own[at]) for term, like in pairs]
         near = _at_least(said, _AROUND, pairs, passage.around)
         wide = _at_least(near, _BEFORE, pairs, self._beside(passage, -1))
-        covered = (sum(map(_product, self.worths, each)) / total for each in (said, near, wide))
+        covered = (sum(map(mul, self.worths, each)) / total for each in (said, near, wide))
         fresh = len(self.own[at].difference(*asked.terms)) if asked.terms else len(self.own[at])
         mean, spread, greatest = self.cosine
         return (
             (passage.cosine - mean) / spread,
             passage.cosine - greatest,
             *covered,
-            min(said, default=0.5),
             sum(each == 0 for each in wide) / max(1, len(wide)),
             float(not any(said)),
             float(not asked.terms),
@@ -201,10 +203,15 @@ class _Offered:
     def _by_answer(self, held: _Held) -> tuple[float, ...]:
         """How a possible answer and the words of the question stand together."""
         unsaid = len(self.asked.terms) - len(frozenset().union(*held.heard.values()))
+        linked = held.words.are_linked(held.fillers, list(held.heard))
+        naming = self.asked.wanted == "name" and bool(held.fillers) and bool(held.heard or not self.asked.terms)
+        named = naming and _NAMED.search(folded(held.words.text)) is not None
         return (
             float(bool(held.fillers)),
             held.in_clause(self.worths) / (sum(self.worths) or 1.0),
-            float(held.words.are_linked(held.fillers, list(held.heard))),
+            float(linked),
+            float(named),
+            float(naming and not (named or linked)),
             1 / (1 + held.gap) if held.fillers else 0.0,
             min(3, unsaid) / 3,
             float(bool(self.asked.terms) and not unsaid),
@@ -232,11 +239,6 @@ def _by_type(asked: MemoryQuestion, held: _Held) -> tuple[float, ...]:
         float(answers),
         float(missing),
         1 / (1 + gap) if answers else 0.0,
-        float(answers and gap <= 3),
-        float(answers and gap > 8),
-        float(answers and not held.heard and bool(asked.terms)),
-        float(answers and gap <= 3 and kind in NAMING),
-        float(answers and kind == "age"),
         *(float(missing and kind in kinds) for kinds in _MISSING),
         float(asked.own_name and answers),
         float(asked.own_name and not answers),
@@ -247,7 +249,6 @@ def _by_speaker(asked: MemoryQuestion, passage: MemoryPassage) -> tuple[float, .
     """Whether the speaker is the wanted one."""
     return (
         float(passage.role == asked.speaker),
-        float(asked.speaker == "assistant" == passage.role),
         float(asked.speaker == "user" and passage.role == "assistant"),
         float(asked.seeks_advice and passage.role == "assistant"),
     )
@@ -260,9 +261,7 @@ def _by_kind(asked: MemoryQuestion, held: _Held, plain: str) -> tuple[float, ...
         float(precise),
         float(bool(asked.precise) and not precise),
         float(asked.wanted == ""),
-        float(asked.wanted == "reason"),
         float(asked.wanted == "reason" and _REASON.search(plain) is not None),
-        float(asked.wanted == "person" and bool(held.words.matching("kin"))),
     )
 
 
@@ -270,10 +269,6 @@ def features(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> list[t
     """What is known of each passage, as numbers; `RANKING` weighs them."""
     offered = _Offered.of(asked, passages)
     return [offered.row(at) for at in range(len(passages))]
-
-
-def _product(one: float, other: float) -> float:
-    return one * other
 
 
 def _at_least(
@@ -299,32 +294,32 @@ def question_features(
     top = rows[order[0]]
     close = max(passage.cosine for passage in passages)
     length = min(1.0, len(asked.text.split()) / 12)
-    return (1.0, best, lead, total, close, top[1], *top[3:], *kinds, length)
+    general = not asked.is_personal  # then meaning alone is weak evidence
+    return (
+        1.0, best, lead, total, close, top[1], *top[3:], *kinds, length,
+        float(general), float(general and top[_COVERED] == 0),
+    )  # fmt: skip
 
 
 def replacement_features(
-    asked: MemoryQuestion, passages: Sequence[MemoryPassage], logits: Sequence[float], best: int
+    asked: MemoryQuestion, passages: Sequence[MemoryPassage], logits: Sequence[float], best: int, by: int | None = None
 ) -> dict[int, tuple[float, ...]]:
-    """What is known of each later message that may replace the best one, as numbers; `REPLACED` weighs them."""
-    own = [_stems(each.text) for each in passages]
-    holders = Counter(each for said in own for each in said)
-    old = passages[best]
+    """What is known of later messages, or one, that may replace the best one, as numbers; `REPLACED` weighs them."""
+    old, old_stems = passages[best], _stems(passages[best].text)
     before, plain = MessageWords.of(old.text), folded(old.text)
     typed = asked.wanted not in UNTYPED
     wanted = frozenset[str]().union(*asked.terms)
     names = {before.plain[at] for at in range(len(before.plain)) if before.is_name(at)} - asked.words
-    numbers = before.matching("number")
-    count = len(passages) + _SMOOTHING
     found: dict[int, tuple[float, ...]] = {}
-    for at, new in enumerate(passages):
+    for at in range(len(passages)) if by is None else (by,):
+        new = passages[at]
         if not _may_replace(new, old):
             continue
         words, said = MessageWords.of(new.text), folded(new.text)
-        shared, common = (own[best] & own[at]) - wanted, own[at] & wanted
+        shared, common = (old_stems & _stems(new.text)) - wanted, _stems(new.text) & wanted
         changed = _CHANGED.search(said) is not None
         answers = typed and bool(words.fillers(asked))
         precise = _PRECISELY_HELD.get(asked.precise)
-        counted = words.matching("number")
         named = {words.plain[each] for each in range(len(words.plain)) if words.is_name(each)}
         found[at] = (
             1.0,
@@ -332,28 +327,19 @@ def replacement_features(
             logits[best] - logits[at],
             float(changed),
             float(_DENIED.search(said) is not None),
-            min(1.0, sum(_rarity(holders[each], count) for each in shared) / 6),
             float(bool(shared)),
-            min(1.0, sum(_rarity(holders[each], count) for each in common) / 6),
             float(bool(common)),
             float(answers),
-            float(typed and not answers),
             float(answers and bool(before.fillers(asked))),
             float(precise is not None and precise.search(said) is not None and precise.search(plain) is not None),
-            float(bool(numbers) and bool(counted)),
-            float(bool(numbers) and not counted),
-            float(bool(_units(before, numbers) & _units(words, counted))),
             float(bool(names & named)),
             float(bool(named)),
             float(new.session_id == old.session_id),
             float(new.role == "user"),
             float(new.role == old.role),
-            float(len(words.plain) < 12),
             min(1.0, len(words.plain) / 30),
             new.cosine - old.cosine,
-            float(new.text.rstrip().endswith("?")),
             float(changed and answers),
-            float(changed and bool(common or shared)),
         )
     return found
 
@@ -361,11 +347,6 @@ def replacement_features(
 def _may_replace(new: MemoryPassage, old: MemoryPassage) -> bool:
     later = new.said_at > old.said_at and (new.session_id, new.turn_number) != (old.session_id, old.turn_number)
     return later and (new.role == "user" or old.role == "assistant")
-
-
-def _units(words: MessageWords, numbers: Sequence[int]) -> set[str]:
-    """The beginnings of the words behind numbers."""
-    return {word[:5] for at in numbers for word in words.plain[at + 1 : at + 3]}
 
 
 def _worths(asked: MemoryQuestion, own: Sequence[Collection[str]]) -> list[float]:
@@ -403,13 +384,28 @@ def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Fi
         ScoredMemory(passage, _probability(logit), row[_COVERED], answers=row[_ANSWERS] > 0, counted=row[_COUNTED] > 0)
         for passage, row, logit in zip(passages, rows, logits, strict=True)
     ]
-    ordered = tuple(sorted(found, key=lambda each: -each.probability))
-    first = max(range(len(logits)), key=lambda at: logits[at])
-    later = replacement_features(asked, passages, logits, first)
-    chances = {at: _probability(_weighed(REPLACED, row)) for at, row in later.items()}
-    newest = max(chances, key=lambda at: chances[at], default=first)
-    current = found[newest] if chances.get(newest, 0.0) >= REPLACED_FROM else None
+    first, *others = sorted(range(len(logits)), key=lambda at: -logits[at])
+    for at in others[:_COMPARED]:
+        if _replacing(replacement_features(asked, passages, logits, at, first)) is not None:
+            found[at] = replace(found[at], replaced=True)
+    newest = _replacing(replacement_features(asked, passages, logits, first))
+    current = found[newest] if newest is not None else None
+    ordered = (found[first], *(found[at] for at in others))
     return Findings(ordered, _probability(_weighed(RELATED, best)), _probability(_weighed(ANSWERED, best)), current)
+
+
+def _replacing(later: dict[int, tuple[float, ...]]) -> int | None:
+    """The message that most probably replaces another one, if any does."""
+    chances = {at: _probability(_weighed(REPLACED, row)) for at, row in later.items()}
+    newest = max(chances, key=lambda at: chances[at], default=None)
+    return newest if newest is not None and chances[newest] >= REPLACED_FROM else None
+
+
+def lacks_detail(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:
+    """Whether a question wants something of a certain type, as a clock time, that none of the messages holds."""
+    if asked.precise in ("clock", "duration", "frequency"):
+        return not any(_PRECISELY_HELD[asked.precise].search(folded(each.passage.text)) for each in chosen)
+    return asked.wanted in _MUST_HOLD and not any(each.answers for each in chosen)
 
 
 def _weighed(weights: Sequence[float], row: Sequence[float]) -> float:

@@ -10,18 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.answerability import MUST_HOLD, Findings, ScoredMemory, score_memory
+from ricordo.chat.answerability import Findings, ScoredMemory, lacks_detail, score_memory
 from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
-from ricordo.chat.question import (
-    DialogueAct,
-    MemoryQuestion,
-    asks_for_answers,
-    folded,
-    forms,
-    memory_question,
-)
+from ricordo.chat.question import DialogueAct, MemoryQuestion, folded, forms, memory_question
 from ricordo.languages.dates import Period, periods, relative_day
-from ricordo.languages.registry import AnyLanguage, all_words, languages
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import guess_language, sentences
 from ricordo.people.facts.merge import group_of
@@ -32,11 +25,11 @@ if TYPE_CHECKING:
     from ricordo.chat.past import MemoryPassage, Past
     from ricordo.languages.base import ReaderPhrases
 
-_NEAR_THE_BEST = 0.5
+_NEAR_THE_BEST = 0.35
 _LATER_FROM = 0.2
+_MEANT_FROM = 0.5  # least probability of a known subject where a question is not about the user and shares no word
 _FACT_CONFIDENCE = 0.9
 _MOST_QUOTES, _MOST_LISTED = 2, 6
-_BESIDE_FROM = 0.4  # share of the best quote's coverage that another one needs beside it
 _RIVAL_FROM = 0.8  # share of the best quote's coverage that a newer one needs to replace it
 _LONGEST_QUOTE = 320  # characters
 _LONGEST_LINE = 180
@@ -49,7 +42,6 @@ _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
 _NEGATED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
-_SELF = AnyLanguage(r"(?P<article>\b(?:<vocabulary.articles>)\s+)?\b(?P<word><facts.self_words>)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
 _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+)", flags=re.IGNORECASE)
@@ -59,6 +51,7 @@ _ASKED_FACTS = {
 }
 _FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
 _FEW_WORDS = 6  # of a statement that says nothing of its speaker and is not repeated
+_UNKNOWING = AnyLanguage(r"\b(?:<dialogue.unknowing>)\b", flags=0)  # "I never remember what…": a question, too
 _BRIEF = AnyLanguage(r"\b(?:<dialogue.brief>)\b", flags=0)
 
 
@@ -72,16 +65,6 @@ class MemoryAnswer:
     found: bool = True
     of_user: bool = False  # it tells a fact of the user, which no material can know
     options: tuple[str, ...] = ()  # it asks which of these is meant
-
-
-def _about_the_past(question: str) -> bool:
-    """Whether a question is about the user, by a pronoun or a verb of the first person, or about an earlier answer."""
-    own = {word for each in languages() for word in each.facts.self_words.split("|")}
-    empty = all_words("vocabulary.stop_words") | all_words("questions.asking_words")
-    found = _SELF.finditer(folded(question))
-    return asks_for_answers(question) or any(
-        each["word"] in own or not (each["article"] or each["word"] in empty) for each in found
-    )
 
 
 class MemoryReader:
@@ -157,12 +140,11 @@ class MemoryReader:
             return known
         findings = score_memory(asked, self._past.passages(question))
         found = findings.passages if earlier else self._current(findings.passages)
-        own = _about_the_past(question)
-        if not own:  # then meaning alone is no evidence: one of its words must have been said
-            found = tuple(each for each in found if each.coverage > 0)
+        if found and not (asked.is_personal or found[0].coverage or findings.related >= _MEANT_FROM):
+            return None  # a question for anybody, and none of its words was said
         if not any(speaks_of_person(each.passage, asked) for each in found[:_MOST_QUOTES]):
             return None  # "what is my husband called", and only the son was talked of
-        known_subject = bool(found) and (own or findings.is_related)
+        known_subject = bool(found) and (asked.is_personal or findings.is_related)
         names = alternatives(found[0].passage.text, asked) if known_subject else []
         named = any(folded(name) in asked.text for name in names)
         if names and not named:
@@ -171,7 +153,7 @@ class MemoryReader:
             return replace(asking, text=f"{line}\n{asking.text}", options=tuple(names))
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
-        missing = asked.wanted in MUST_HOLD and not any(each.answers for each in found[:_MOST_QUOTES])
+        missing = lacks_detail(asked, found[:_MOST_QUOTES])
         certain = findings.is_answer or named
         if not found or missing or not (certain or findings.is_near):
             return None
@@ -197,7 +179,7 @@ class MemoryReader:
         self, chosen: Sequence[ScoredMemory], asked: MemoryQuestion, certain: float, *, earlier: bool = False
     ) -> MemoryAnswer:
         lines = [self._quote(each.passage, asked, earlier=earlier) for each in chosen]
-        return MemoryAnswer("\n".join(lines), round(certain, 3), tuple(each.passage for each in chosen))
+        return MemoryAnswer("\n".join(lines), int(certain * 1000) / 1000, tuple(each.passage for each in chosen))
 
     def _current(self, found: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
         """Without a message that another one of them has replaced, if that one fits the question too."""
@@ -357,8 +339,8 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
 
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
     """Whether a passage is nearly as good as the best, or a later answer of the same speaker that may replace it."""
-    if one.probability >= _NEAR_THE_BEST * best.probability:
-        return not best.answers or one.coverage >= _BESIDE_FROM * best.coverage
+    if one.replaced or one.probability >= _NEAR_THE_BEST * best.probability:
+        return not one.replaced
     later = one.passage.said_at > best.passage.said_at and one.passage.session_id != best.passage.session_id
     rival = best.answers and one.answers and one.coverage > 0 and one.passage.role == best.passage.role
     return rival and later and one.probability >= _LATER_FROM * best.probability
@@ -370,12 +352,12 @@ def _with_answer(
     """With the assistant's answer where the best quote is the user's question, or advice is asked for."""
     best = chosen[0].passage
     asks = best.text.rstrip().endswith("?")
-    if best.role != "user" or not (asks or asked.for_advice):
+    if best.role != "user" or not (asks or asked.for_advice or _UNKNOWING.search(folded(best.text))):
         return chosen
     turn = (best.session_id, best.turn_number)
     for each in found:
         if each.passage.role == "assistant" and (each.passage.session_id, each.passage.turn_number) == turn:
-            return [chosen[0], each] if not asks else [each]
+            return [chosen[0], each] if not asks or chosen[0].answers else [each]
     return chosen
 
 

@@ -203,6 +203,11 @@ _HELD = {
     "kin": AnyLanguage(r"(?:<dialogue.held:kin>)", flags=0),
 }
 _AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind a number that may be an age
+_AFTER_AMOUNT = AnyLanguage(r"\d.*|(?:<dialogue.held:amount>)", flags=0)  # other nouns are what is counted
+_BEFORE_TIME = AnyLanguage(r"(?:<dialogue.held:before_time>)", flags=0)
+_DATED = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|:\d\d)|(?:1[5-9]|20)\d\ds?|\d{1,2}\.[0-5]\d")
+_WHERE = AnyLanguage(r"(?:<dialogue.held:where>)", flags=0)  # the word before a place
+_FITTING = frozenset(("age", "amount", "number", "time"))
 _RELATIVE = AnyLanguage(r"(?:<dialogue.relatives>)", flags=0)
 _CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
 _SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
@@ -265,24 +270,36 @@ class MessageWords:
             own = [at for at in found if _SELF_NAMED.search(folded(self.text[: self.spans[at][0]]))]
             if asked.own_name:
                 return own
+            found = [at for at in found if kind != "name" or not at or not _WHERE.fullmatch(self.plain[at - 1])]
             return [at for at in found if at not in own] + (self.matching("kin") if kind == "person" else [])
-        if kind == "age":
-            return [at for at in self.matching("number") if self._may_be_age(at)]
+        if kind in _FITTING:
+            return [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]
         if kind in UNTYPED:
             small = language(guess_language(self.text)).vocabulary.stop_words
             return [at for at, word in enumerate(self.plain) if word not in small and len(word) > 2]
-        return self.matching("number" if kind == "amount" else kind)
+        return self.matching(kind)
 
     def matching(self, kind: str) -> list[int]:
         """The places of numbers, times, colours, codes or words for people."""
         pattern = _HELD[kind]
         return [at for at, word in enumerate(self.plain) if pattern.fullmatch(word)]
 
-    def _may_be_age(self, at: int) -> bool:
-        if len(self.plain[at]) > 2 and self.plain[at].isdigit():
-            return False
-        follows = at + 1 < len(self.spans) and self.spans[at + 1][0] - self.spans[at][1] <= 1
-        return not follows or _AFTER_AGE.fullmatch(self.plain[at + 1]) is not None
+    def _fits(self, at: int, kind: str) -> bool:
+        """Whether a number may be an age, an amount, a count or a time, by its form and the words beside it."""
+        word, (start, end) = self.plain[at], self.spans[at]
+        dated = _DATED.fullmatch(word) is not None
+        after = self.plain[at + 1] if at + 1 < len(self.spans) and self.spans[at + 1][0] - end <= 1 else ""
+        lone = not after or after in language(guess_language(self.text)).vocabulary.stop_words
+        if kind == "time":
+            before = self.plain[at - 1] if at and start - self.spans[at - 1][1] <= 1 else ""
+            named = _HELD["time"].fullmatch(after) is not None and not after[:1].isdigit()
+            return not word[0].isdigit() or dated or named or (lone and _BEFORE_TIME.fullmatch(before) is not None)
+        if kind == "age":
+            return not (len(word) > 2 and word.isdigit()) and (not after or _AFTER_AGE.fullmatch(after) is not None)
+        if self.text[max(0, start - 1)] in "£$€" or _AFTER_AMOUNT.fullmatch(after):
+            return True
+        counts = kind == "number" or (word[0].isdigit() and (lone or not word.isdigit()))
+        return counts and not (dated or _CALENDAR.fullmatch(after))
 
     def heard(self, asked: MemoryQuestion) -> dict[int, frozenset[int]]:
         """The places of words of the question, each with the numbers of the question's words that it holds."""
@@ -308,6 +325,8 @@ class MessageWords:
         for one in fillers:
             for other in heard_at:
                 first, last = sorted((one, other))
+                if first == one and self.plain[one + 1] == "s":  # "Rhodri's nan" does not tell her name
+                    continue
                 if last - first <= _FARTHEST_LINK and all(map(_LINK.fullmatch, self.plain[first + 1 : last])):
                     return True
         return False

@@ -249,8 +249,11 @@ _OPENING = {
     kind: AnyLanguage(rf"\W*(?:(?:<dialogue.question_leads>) )*(?:<dialogue.wanted:{kind}>)\b", flags=0)
     for kind in ("person", "time", "place")
 }
+# "What happens when she hugs me?" asks for no time.
+_LATER_CLAUSE = AnyLanguage(r"(?P<asking>\b(?:<dialogue.wh_words>)\b.+?)\b(?:when|who|quando|chi)\b.*", flags=0)
 _NO_PERSON = frozenset(("code", "amount", "number", "time", "place"))
 _OWN_NAME = AnyLanguage(r"\b(?:<dialogue.own_name>)\b", flags=0)
+_SELF = AnyLanguage(r"(?P<article>\b(?:<vocabulary.articles>)\s+)?\b(?P<word><facts.self_words>)\b", flags=0)
 _ADVICE = AnyLanguage(r"\b(?:<dialogue.advice>)\b", flags=0)
 _ASKED_NOUN = AnyLanguage(r"\b(?:<dialogue.asked_noun>)(?P<noun>[^\W\d_]{3,})", flags=0)
 _LISTING = AnyLanguage(r"\b(?:<dialogue.listing>)\b", flags=0)
@@ -298,6 +301,15 @@ class MemoryQuestion:
         return _LISTING.search(self.text) is not None
 
     @property
+    def is_personal(self) -> bool:
+        """Whether it is about the user, by a pronoun or a verb of the first person, or about an earlier answer."""
+        own = {word for each in languages() for word in each.facts.self_words.split("|")}
+        empty = all_words("vocabulary.stop_words") | all_words("questions.asking_words")
+        return self.speaker == "assistant" or any(
+            each["word"] in own or not (each["article"] or each["word"] in empty) for each in _SELF.finditer(self.text)
+        )
+
+    @property
     def own_name(self) -> bool:
         """Whether it asks how the user is called."""
         return _OWN_NAME.search(self.text) is not None or (self.wanted == "name" and not self.terms)
@@ -312,10 +324,11 @@ def memory_question(question: str) -> MemoryQuestion:
     content = [
         word for word in words if not (word in small or word in asking or word in all_words("dialogue.past_words"))
     ]
-    wanted = next((kind for kind, pattern in _WANTED.items() if pattern.search(plain)), "")
+    typed = _LATER_CLAUSE.sub(r"\g<asking>", plain)
+    wanted = next((kind for kind, pattern in _WANTED.items() if pattern.search(typed)), "")
     if wanted in _NO_PERSON:  # "when is my grade 5 exam", "who lives at number 8": the first word tells
-        wanted = next((kind for kind, pattern in _OPENING.items() if pattern.match(plain)), wanted)
-    precise = next((kind for kind, pattern in _PRECISE.items() if pattern.search(plain)), "")
+        wanted = next((kind for kind, pattern in _OPENING.items() if pattern.match(typed)), wanted)
+    precise = next((kind for kind, pattern in _PRECISE.items() if pattern.search(typed)), "")
     asked = _ASKED_NOUN.search(plain)
     noun = asked["noun"] if asked and asked["noun"] not in small else ""
     return MemoryQuestion(

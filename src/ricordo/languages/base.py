@@ -245,6 +245,7 @@ class DialogueWords:
     asked_facts: Mapping[str, str]
     call_me: str
     brief: str
+    unknowing: str
     # A number of things that are then named, what ends the name of one of them, and what joins two.
     several: str
     item_ends: str

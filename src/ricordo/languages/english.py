@@ -1270,11 +1270,11 @@ DIALOGUE = DialogueWords(
         "brand": r"(?:what|which) (?:brand|make|model)",
         "code": r"(?:phone|telephone|number|code|pin|registration|password|plate)",
         "amount": (
-            r"how much|price|cost|costs|salary|rent|budget|bill|fees?|fares|wage|charg\w+|pay|pays|paid|worth|owe"
-            r"|deposit|earn\w*"
+            r"how much (?:is|was|are|were)|how much .*\bfor|price|cost|costs|salary|rent|budget|bill|fees?|fares|wage"
+            r"|charg\w+|pay|pays|paid|worth|owe|deposit|earn\w*|pension|save|spend|spent|saving|savings"
         ),
         "number": (
-            r"how (?:many|long|far|often|high|hot|cold|big|large|deep|fast|tall|wide|heavy|thick)"
+            r"how (?:many|much|long|far|often|high|hot|cold|big|large|deep|fast|tall|wide|heavy|thick)"
             r"|temperature|percentage|speed|distance|dose|size|page|weight|height|score|grade|percent|pressure|level"
         ),
         "time": (
@@ -1314,6 +1314,9 @@ DIALOGUE = DialogueWords(
             r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who"
             r"|when|this|last|next"
         ),
+        "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
+        "where": r"in|at|near|from|of|to|into|around",
+        "before_time": r"at|on|by|till|until|before|after|around|about|from|to|since|the|between|and",
         "calendar": (
             r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september"
             r"|october|november|december|christmas|easter|i'm|ok|okay|hi|hello|hey"
@@ -1321,7 +1324,7 @@ DIALOGUE = DialogueWords(
         "clock": (
             r"\b\d{1,2} ?(?:am|pm|a\.m|p\.m)\b|\bo'clock\b|\bnoon\b|\bmidnight\b|\b(?:half|quarter) (?:past|to)\b"
             r"|\bat (?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
-            r"|\b(?:by|till|until|before|after|around|from|to) \d{1,2}\b"
+            r"|\b(?:by|till|until|before|after|around|from|to|between) \d{1,2}\b"
         ),
         "year": r"years? ago|\b(?:this|last|next) year",
         "date": (
@@ -1333,7 +1336,7 @@ DIALOGUE = DialogueWords(
         "duration": (
             r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty"
             r"|ninety|half|an?|few|couple of|whole)[ -]?(?:\w+ )?(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?"
-            r"|weeks?|fortnights?|months?|years?)|\bsince\b|decade"
+            r"|weeks?|fortnights?|months?|years?|yrs?|foot|feet|met(?:re|er)s?|words?|pages?|inch(?:es)?)|\bsince\b|decade|\btill\b"
         ),
         "frequency": (
             r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
@@ -1348,7 +1351,7 @@ DIALOGUE = DialogueWords(
     },
     self_named=r"i'm|im|i am|my name is|my name's|call me|name's|this is|they call me",
     past_words=words(
-        """remember recall remind told tell say said says mention mentioned talk talked suggest suggested recommend
+        """old remember recall remind told tell say said says mention mentioned talk talked suggest suggested recommend
         recommended advise advised advice supposed ago again know currently now present moment days today still ever
         should would could must might need have has had got get going go went come did does done do think thought
         idea opinion put use give gave keep said meant asked ask called call name named please just also
@@ -1403,6 +1406,7 @@ DIALOGUE = DialogueWords(
     },
     call_me=r"call me",
     brief=r"brief\w*|short\w*|concise\w*|in a few words",
+    unknowing=r"(?:don'?t|never|can'?t) (?:know|remember|understand|get) (?:wh\w+|how|if)|no (?:idea|clue) (?:wh\w+|how)",
     several=r"two|three|four|five|six|both|2|3|4|5|6|several|a couple of",
     item_ends=r"on|in|at|from|for|with|which|who|is|has|does|the",
     conjunctions=r"and|or",

@@ -1427,8 +1427,9 @@ DIALOGUE = DialogueWords(
         "brand": r"(?:che|quale) (?:marca|modello)",
         "code": r"telefono|numero|codice|targa|pin|password|matricola",
         "amount": (
-            r"quanto (?:costa\w*|pag\w+|spend\w*|speso|guadagn\w+|vale|prend\w+|chied\w+|ho|mi|ci|si|e|era|devo|posso)"
-            r"|quanti soldi|prezzo|costo|stipendio|affitto|budget|tariffa|rata|importo|caparra|anticipo|canone|quota"
+            r"quanto (?:(?:mi|ci|si|gli|le|ho|e|era|abbiamo|devo|posso) )*(?:costa\w*|pag\w+|spend\w*|spes[oa]|guadagn\w+|vale"
+            r"|prend\w+|chie[ds]\w+|venut[oa]|dat[oa]|dare|risparmi\w+|incass\w+|fattur\w+)|quanto devo(?: di| a|$)"
+            r"|quanti soldi|prezzo|costo|stipendio|affitto|budget|tariffa|rata|importo|caparra|canone|quota"
             r"|cost(?:a|ano|ato|ata|ati|ate)|pag(?:o|a|hi|hiamo|ato|ata|ati|ate)"
         ),
         "number": (
@@ -1459,7 +1460,7 @@ DIALOGUE = DialogueWords(
         "number": (
             r"due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici|tredici|quattordici|quindici|sedici"
             r"|diciassette|diciotto|diciannove|vent(?!o\b)\w*|trent\w*|quarant\w*|cinquant\w*|sessant\w*|settant\w*"
-            r"|ottant\w*|novant\w*|cento\w*|mille|mila|mezz[oa]|paio|dozzina|decina|ogni|entramb\w+"
+            r"|ottant\w*|novant\w*|cento\w*|mille|\w*mila|mezz[oa]|paio|dozzina|decina|ogni|entramb\w+"
         ),
         "time": (
             r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio"
@@ -1474,13 +1475,16 @@ DIALOGUE = DialogueWords(
         "age": (
             r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha"
         ),
+        "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
+        "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
+        "before_time": r"il|l|alle|dalle|dal|al|le|entro|del|fino|verso|per|prima|dopo|e|tra|fra|all",
         "calendar": (
             r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio"
             r"|agosto|settembre|ottobre|novembre|dicembre|natale|pasqua|ciao|salve|buongiorno|buonasera|ok"
         ),
         "clock": (
             r"\balle? (?:\d{1,2}|una|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici)\b|\bmezzogiorno\b"
-            r"|\bmezzanotte\b|\bdalle \d|\b\d{1,2} e (?:mezz|un quarto|trenta)|\bore \d"
+            r"|\bmezzanotte\b|\bd[ae]lle \d|\b(?:tra|fra|dopo|verso) le (?:\d|due|tre|sei|sette)|\b\d{1,2} e (?:mezz|un quarto|\d\d|trenta)|\bore \d"
         ),
         "year": r"anni fa|quest'anno|anno (?:scorso|prossimo)|anni (?:cinquanta|sessanta|settanta|ottanta|novanta)",
         "date": (
@@ -1492,9 +1496,9 @@ DIALOGUE = DialogueWords(
         "duration": (
             r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?"
             r"|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]"
-            r"|ann[oi])|\bdal\b|decennio"
+            r"|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
-        "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|alla settimana",
+        "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|all?a? settimana",
         "kin": (
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w"
             r"|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori"
@@ -1562,6 +1566,7 @@ DIALOGUE = DialogueWords(
     },
     call_me=r"chiamami|chiamatemi",
     brief=r"breve\w*|brevi|cort[oaie]|concis[oaie]|sintetic\w+|poche parole",
+    unknowing=r"non (?:so|(?:mi )?ricordo|capisco)(?: mai| bene)? (?:che|cosa|come|quando|dove|perche|qual\w*|chi|se|quant\w)",
     several=r"due|tre|quattro|cinque|sei|entramb[ei]|2|3|4|5|6|alcun[ei]|un paio di",
     item_ends=r"il|lo|la|l|le|i|gli|a|in|da|per|con|che|fa|e|ha|nel|al|alle",
     conjunctions=r"e|ed|o|oppure",
