@@ -107,7 +107,7 @@ def _judge(model: "_Model", read: str, before: str | None) -> tuple[Judged, ...]
     found = []
     for index, span in enumerate(spans):
         kinds = kind_observations(read[span.start : span.end], labels[index], groups[index], model.names)
-        seen = np.append(context_observations(logits, index, whole, told), kinds * [[1], [told[index]]])
+        seen = np.concatenate([context_observations(logits, index, whole, told), kinds, kinds * told[index]])
         margin = float(seen @ model.context[:-1] + model.context[-1]) - model.threshold
         if margin >= -SLACK:
             label, group, *shares = _described(model, read[span.start : span.end], labels[index], groups[index])
@@ -219,9 +219,10 @@ def _goes_on(masked: str, begin: int, cut: re.Match[str]) -> bool:
     return bool(said) and fold(said[-1]) in all_words("facts.leaning") | all_words("facts.bound")
 
 
-def words_of(text: str) -> list[str]:
+@lru_cache(maxsize=128)
+def words_of(text: str) -> tuple[str, ...]:
     """Folded words and marks, with digits made equal."""
-    return [re.sub(r"\d", "0", token) for token in _TOKEN.findall(fold(text.replace("\u2019", "'")))]
+    return tuple(_TOKEN.findall(re.sub(r"\d", "0", fold(text.replace("\u2019", "'")))))
 
 
 def own_observations(said: str) -> list[str]:
@@ -307,10 +308,7 @@ def context_observations(logits: Sequence[float], index: int, whole: float, told
 
 
 def kind_observations(said: str, labels: Weights, groups: Weights, names: Sequence[str]) -> Weights:
-    """What a segment would be if it stated something: each label, any group, or none; short or long, of oneself.
-
-    The last stage weighs each by itself and times the network's score: every kind has its own threshold and slope.
-    """
+    """What a segment would be if it stated something: so every kind gets its own threshold and slope."""
     shares = np.exp(groups - groups.max())
     shares /= shares.sum()
     odds = np.exp(labels - labels.max())

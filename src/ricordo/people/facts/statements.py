@@ -178,9 +178,9 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     found: list[Judged] = []
     for clause in judge(text, before):
         words = flat[clause.start : clause.end]
-        for_good = _is_for_good(flat, clause)
+        for_good = clause.wish >= _LIKELY_WISH and _is_for_good(flat, clause)
         of_oneself = _SELF_FIRST.match(words) is not None
-        if for_good and clause.wish >= _LIKELY_WISH and (not of_oneself or clause.attribute == _MANNER):
+        if for_good and (not of_oneself or clause.attribute == _MANNER):
             clause = replace(clause, label=_WISH)
         wish = clause.label == _WISH
         # A wish may name words that it is about ("never say “dear”"); a statement in quotation marks is of others.
