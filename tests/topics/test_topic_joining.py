@@ -143,6 +143,20 @@ def test_signs_of_talk_move_the_similarity() -> None:
     assert similarity(opening, told, SCALE) < similarity(message, told, SCALE)
 
 
+def test_between_people_a_message_that_opens_a_subject_leaves_more_easily() -> None:
+    """What the vector of a message says by itself counts between people; to an assistant whole turns are judged."""
+    embedder, measured = LightEmbedder(), scale_for(LightEmbedder().name)
+    plain = replace(measured, subjects=None)
+    opening, following, before = embedder.embed_passages(["Who invented the radio?", "and with milk?", "It was cold."])
+    for role in ("user", "assistant"):
+        talk = TalkState("t0", (TopicMessage("It was cold.", before, role),), 4)
+        moved = [
+            similarity(TopicMessage(text, vector), talk, measured) - similarity(TopicMessage(text, vector), talk, plain)
+            for text, vector in (("Who invented the radio?", opening), ("and with milk?", following))
+        ]
+        assert moved[0] < moved[1] if role == "user" else moved == [0, 0]
+
+
 def test_questions_to_an_assistant_leave_less_easily() -> None:
     """Asking is the rule when talking to an assistant, so a question counts less there than between people."""
     vectors = np.eye(4, dtype=np.float32)
@@ -304,6 +318,8 @@ def test_scale_of_a_spread_embedder() -> None:
         ("Come si calcola il volume di un cono?", "volume di un cono"),
         ("i'm 41 and want to learn the cello. too late?", "cello"),
         ("Why does bread go stale?", "bread going stale"),
+        ("why does Lady Macbeth sleepwalk", "Lady Macbeth sleepwalking"),
+        ("Why do vinyl records crackle?", "vinyl records crackling"),
         ("Perché il pane diventa raffermo?", "pane raffermo"),
         ("Why do leaves change colour in autumn?", "leaves changing colour in autumn"),
         ("Perché le foglie cambiano colore in autunno?", "foglie che cambiano colore"),

@@ -73,6 +73,7 @@ class AssignWeights:
     title: float = -1.0
     put_to_assistant: float = -0.75
     continues: float = -1.0
+    manner: float = 2.0
 
 
 WEIGHTS = AssignWeights()
@@ -224,6 +225,8 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
         shift = max(shift, -scale.give * scale.spread)
     else:
         asks = weights.asks * (("?" in message.text) - 1)
+        if scale.subjects:
+            asks += weights.manner * scale.subjects.manner_of(message.vector)["opens"]
     content = _content(message.text)
     known: set[str] = set().union(*(_content(said.text) for said in recent))
     words = min(sum(1 for _ in _WORD.finditer(message.text)), _MOST_WORDS)

@@ -110,6 +110,8 @@ def _verb_as_noun(words: list[str], clause: str) -> list[str]:
         return []
     known = grammar.verbs | set(tables.vocabulary.irregular_forms.values())
     guess = stop - 1 if stop < len(bare) or len(run) == 1 else stop - 2  # an object of one word stands at the end
+    if words[guess][:1].isupper() or re.search("[^s]s$", bare[guess]):  # a name or a plural: "vinyl records crackle"
+        guess = stop - 1
     verb = next((at for at in run if bare[at] in known), guess)
     doing = [] if bare[verb + 1 : verb + 2] and bare[verb + 1].endswith(grammar.gerund) else [_gerund(words[verb])]
     if bare[verb] in grammar.verbs and verb + 1 == stop and (stop == len(bare) or bare[stop] in grammar.prepositions):

@@ -169,9 +169,8 @@ class QuestionForm:
     @property
     def binds(self) -> bool:
         """Whether it can open no topic; a question without a verb that names something ("Capital of Peru?") can."""
-        return self.kind == "past" or (
-            self.kind == "talk" and (self.main != "ellipsis" or self.joins or self.subject_words == 0)
-        )
+        lacks = self.main != "ellipsis" or self.joins or self.subject_words == 0
+        return self.kind == "past" or (self.kind == "talk" and lacks)
 
     @property
     def observations(self) -> dict[str, float]:
@@ -312,12 +311,10 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], chance: Chance) -> dic
         "answer_nearest": (nearest[:, 2] - chance.answer[0]) / chance.answer[1] * bool(answer),
         "answer_last": (last[:, 2] - chance.answer[0]) / chance.answer[1] * bool(answer),
     }
-    if answer:  # how much better the question and the last turn together predict the answer than the question alone
-        alone = float(turn.question.vector @ answer.vector)
-        together = (alone + last[:, 2]) / np.sqrt(np.maximum(2 + 2 * last[:, 0], 0.1))
-        seen["answer_gain"] = (together - alone) / chance.answer[1]
-    else:
-        seen["answer_gain"] = np.zeros(len(known))
+    # How much better the question and the last turn together predict the answer than the question alone.
+    alone = float(turn.question.vector @ directions[:, 2])
+    together = (alone + last[:, 2]) / np.sqrt(np.maximum(2 + 2 * last[:, 0], 0.1))
+    seen["answer_gain"] = (together - alone) / chance.answer[1] * bool(answer)
     for name in ("question_nearest", "turn_centre", "turn_nearest", "answer_nearest"):
         seen[name + "_lead"] = _lead(seen[name])
     return seen | _words_shared(turn, known)

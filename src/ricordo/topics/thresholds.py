@@ -49,8 +49,7 @@ class SubjectWeights:
 class SubjectScale:
     """What whole turns are judged by: what is chance for an embedder, the weights, and what a question's vector says.
 
-    `manner` has a direction and an offset for each sign that the vector of a question shows by itself: that it opens a
-    subject, or that it takes one up again.
+    `manner`: a direction and an offset for each sign of a question: it opens a subject, it takes one up again.
     """
 
     chance: Chance
