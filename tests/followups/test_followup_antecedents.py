@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ricordo.followups.antecedents import named, pairs, scored, shipped_scorer, two_sides
 from ricordo.followups.candidates import follow
 from ricordo.followups.parse import misspelt, refers_back
-from ricordo.followups.phrases import has_meaning, likeness
+from ricordo.followups.phrases import has_meaning, nearest
 from ricordo.followups.reference import PastTurn, Talk
 from ricordo.followups.resolve import resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
@@ -151,6 +151,6 @@ def test_misspelt_words_are_read_as_the_talk_writes_them() -> None:
 
 def test_likeness_is_known_for_common_words() -> None:
     """Words of one kind are more alike than others; an unknown word is like none."""
-    assert likeness("guitar", "ukulele") > 0.5 > likeness("plants", "bedroom")
-    assert likeness("madre", "mother") > 0.5
-    assert likeness("xqzv", "mother") == 0.0
+    assert nearest(("guitar",), ("ukulele",)) > 0.5 > nearest(("plants",), ("bedroom",))
+    assert nearest(("madre",), ("mother",)) > 0.5
+    assert nearest(("xqzv",), ("mother",)) == 0.0

@@ -4,7 +4,8 @@ import pytest
 from followup_samples import any_text, talk
 from hypothesis import given
 
-from ricordo.followups.items import enumeration, told_apart
+from ricordo.followups.candidates import told_apart
+from ricordo.followups.items import enumeration
 from ricordo.followups.parse import correction
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import frame_words, with_part

@@ -257,3 +257,87 @@ def test_a_headline_is_the_first_clause_without_markup() -> None:
     """An item is named by how it begins: no bold, no citation, no second sentence."""
     assert headline("**Cause**: postura e sforzo [k-2]") == "Cause"
     assert headline("Zé da Mouraria | Mouraria | 15 €") == "Zé da Mouraria Mouraria 15 €"
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "said"),
+    [
+        (
+            "A philatelic society values an album for free, an auction house charges a fee.",
+            "Going back to the free valuation, how long does it take?",
+            "philatelic",
+        ),
+        (
+            "Il carlino è pigro, il barboncino perde poco pelo.",
+            "Il cane che perde poco pelo di cui parlavi, va tosato?",
+            "barboncino",
+        ),
+        (
+            "Il Ponte Vecchio ha le botteghe degli orafi. Rialto è di pietra.",
+            "Quello con le botteghe è sopravvissuto alla guerra?",
+            "Vecchio",
+        ),
+    ],
+)
+def test_a_return_brings_the_clause_that_said_it(answer: str, question: str, said: str) -> None:
+    """What was told before is found by the words of its clause, and by words of like meaning."""
+    history = (PastTurn(1, "Tell me something", answer),)
+    assert said in resolve(question, history).standalone
+
+
+@pytest.mark.parametrize("question", ["Quanto vive?", "Ha bisogno di spazio?", "È adatto a un anziano?"])
+def test_a_verb_without_its_subject_after_several_names_is_asked_back(question: str) -> None:
+    """Two animals were told of, and the verb of the question has no subject."""
+    history = (PastTurn(1, "Che cane mi consigli?", "Birba è pigra e affettuosa, Fulmine è veloce e ubbidiente."),)
+    assert [candidate.name for candidate in resolve(question, history).candidates] == ["Birba", "Fulmine"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Quanti abitanti ha Malta?",
+        "Quante corde ha un violino?",
+        "È vero che piove?",
+        "Cosa si beve con il pesce?",
+        "Mio figlio ha la febbre?",
+        "Quante ore ci sono in un anno?",
+    ],
+)
+def test_a_verb_with_its_subject_is_complete(question: str) -> None:
+    """A noun, a name or an impersonal verb leaves nothing out."""
+    history = (PastTurn(1, "Come si pota una rosa?", "A marzo, sopra la terza gemma."),)
+    resolution = resolve(question, history)
+    assert (resolution.references, resolution.standalone) == ((), question)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "question", "meant", "other"),
+    [
+        (
+            "Gas o induzione?",
+            "Il gas costa meno. L'induzione è più sicura.",
+            "La prima quanto consuma?",
+            "Gas",
+            "induzione",
+        ),
+        (
+            "Which sport?",
+            "Try rowing, which is easy on the knees, or swimming, or walking.",
+            "How dear is the second one?",
+            "swimming",
+            "rowing",
+        ),
+        (
+            "Che sport?",
+            "Prova il judo, che insegna a cadere, oppure il nuoto.",
+            "Il primo da che età?",
+            "judo",
+            "nuoto",
+        ),
+    ],
+)
+def test_places_of_what_is_told_in_prose(asked: str, answer: str, question: str, meant: str, other: str) -> None:
+    """The two sides of a question, and choices with clauses between them, can be called by their places."""
+    standalone = resolve(question, (PastTurn(1, asked, answer),)).standalone
+    assert meant in standalone
+    assert other not in standalone

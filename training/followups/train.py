@@ -20,6 +20,7 @@ from ricordo.followups.resolve import mended_words, open_to_scorer, resolve
 from ricordo.languages.registry import language
 
 ROOT = Path(__file__).resolve().parents[2]
+WEIGHTS = ROOT / "src" / "ricordo" / "followups" / "antecedents.npz"
 HIDDEN, PENALTY, ROUNDS, SEED = 32, 1.0, 60, 7
 NETWORKS = 5  # their mean is one wider network that depends less on chance
 MORE_POSITIVES = 2  # times that a needed phrase is seen again: few of the candidates are needed
@@ -132,12 +133,13 @@ def main() -> None:
         *sorted((ROOT / "tests" / "data").glob("followups_own_*.jsonl")),
         *(sorted(options.cases.glob("followups_*.jsonl")) if options.cases else ()),
     ]
+    WEIGHTS.unlink(missing_ok=True)  # the rules alone find the candidates
     rows = [row for path in paths for row in rows_of(path) if "own" not in path.name or not untouched(row)]
     examples = [
         found for row in (*rows, *labelled_rows(), *changes_of_subject(rows)) if (found := example(row)) is not None
     ]
     tables = train(examples)
-    np.savez_compressed(ROOT / "src" / "ricordo" / "followups" / "antecedents.npz", **tables)
+    np.savez_compressed(WEIGHTS, **tables)
     print(f"{len(examples)} questions, {sum(len(each.needed) for each in examples)} candidates")
 
 

@@ -9,6 +9,7 @@ none: the something must come from the conversation. The tests are the same in e
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
@@ -85,6 +86,7 @@ def _described(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _may_point(word: str, language: FollowUpWords) -> bool:
     """Whether a word can be a pronoun at all; a fast test that excludes most words."""
     return word in language.pointing_words or language.patterns["enclitic"].fullmatch(word) is not None
@@ -258,10 +260,73 @@ _HEADLESS_WORDS = 14
 def ellipsis(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """The cue that something was left out, if there is one."""
     found = _left_out(line, language)
-    if found is None or found.part or found.zero:
+    subjectless = _without_subject(line, language)
+    if found is not None and found.whole:
+        return replace(found, zero=subjectless is not None)
+    if subjectless is None or (found is not None and found.part and line.word(0) in language.coordinators):
         return found
-    bare = language.patterns["bare_predicate"].match(line.text.rstrip(" ?!.…"))
-    return replace(found, zero=bare is not None)
+    return replace(subjectless, confidence=found.confidence if found is not None else subjectless.confidence)
+
+
+_LONGEST_PREDICATE = 10  # words
+
+
+def _without_subject(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
+    """ "Su che porta ascolta?", "Ha la fotocamera?": a verb in the third person without its subject."""
+    if len(line.words) > _LONGEST_PREDICATE or any(word in language.second_person for word in line.words):
+        return None
+    spoken = language.patterns["third_person"].fullmatch
+    verb = next((at for at, t in enumerate(line.tokens) if not (t.capital and at) and spoken(t.word)), None)
+    asks = "?" in line.text or not language.question_words.isdisjoint(line.words[:4])
+    if verb is None or not asks or not language.person_words.isdisjoint(line.words):
+        return None
+    word, following, before = line.word(verb), line.word(verb + 1), line.word(verb - 1)
+    if before in language.existential:
+        return None  # "Ci sono…?"
+    if before in language.verb_markers and not language.sorting_words.isdisjoint(line.words):
+        return None  # "Cosa si beve…?"
+    nouns = [at for at in range(len(line.tokens)) if at != verb and _bare_noun(line, language, at)]
+    named = any(line.tokens[at].capital and at > verb for at in nouns)
+    wanted = any(
+        _asked_for(line, language, at) and _content_at(line, language, at) for at in range(verb)
+    )  # "Quante corde ha…"
+    takes = word in language.objects_follow and before not in language.verb_particles - {"non"} and not wanted
+    if wanted and word not in language.objects_follow and language.patterns["past_form"].fullmatch(word) is None:
+        return None  # "Quali frasi mi servono?"
+    if (
+        named
+        or language.happens & set(line.words)
+        or any(not takes if at > verb else not _asked_for(line, language, at) for at in nouns)
+    ):
+        return None
+    tail = [line.word(at) for at in range(verb + 1, len(line.tokens))]
+    if word in language.copulas and any(
+        language.patterns["infinitive"].fullmatch(w) and tail[at] not in language.prepositions
+        for at, w in enumerate(tail[1:])
+    ):
+        return None  # "È difficile imparare…?"
+    if word in language.copulas and not set(tail).isdisjoint(language.relatives):
+        return None  # "È vero che…?"
+    agrees = following if following not in language.auxiliaries else line.word(verb + 2)
+    told = word in language.copulas or word in language.subject_follows
+    gender = {"a": "f", "o": "m", "e": "f", "i": "m"}.get(agrees[-1:], "") if told and len(agrees) > 3 else ""
+    several = language.patterns["plural_verb"].fullmatch(word) is not None
+    return replace(_whole(line, 0.6), zero=True, plural=several, gender=gender)
+
+
+def _bare_noun(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    """Whether a noun with an article, or a name, stands here without a preposition."""
+    token, before = line.tokens[at], line.word(at - 1)
+    if not token.is_word or before in language.contracted or before in language.prepositions:
+        return False
+    if token.capital and at > 0:
+        return True
+    article = before in language.articles or before in language.indefinite or before in language.owners
+    return article and line.word(at - 2) not in language.prepositions
+
+
+def _asked_for(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    return line.word(at - 1) in language.question_words
 
 
 def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
@@ -289,14 +354,11 @@ def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
         return unsorted
     if _plural_of_something(line, language):
         return _whole(line, 0.6)
-    presupposing = language.patterns["presupposing"].search(clause)
-    if presupposing is not None and not _names_someone(line) and _topical_words(line, language) <= 1:
-        start, end = line.match_span(presupposing)
-        return ReferenceCue("ellipsis", 0.6, start, end, line.original[start:end])
-    bare = language.patterns["bare_predicate"].match(clause) if not _names_someone(line) else None
-    addressed = any(word in language.second_person for word in line.words)
-    if bare is not None and count > 1 and not addressed and _topical_words(line, language) <= 1:
-        return replace(_whole(line, 0.6), zero=True)
+    if _topical_words(line, language) <= 1 and not _names_someone(line):
+        presupposing = language.patterns["presupposing"].search(clause)
+        if presupposing is not None:
+            start, end = line.match_span(presupposing)
+            return ReferenceCue("ellipsis", 0.6, start, end, line.original[start:end])
     predicate = language.patterns["zero_subject"].match(clause)
     if predicate is not None and _lower_case(line, predicate.group("predicate")):
         return _whole(line, 0.6)

@@ -17,9 +17,19 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.followups.candidates import Focus
-from ricordo.followups.items import told_apart
-from ricordo.followups.phrases import Entity, Phrase, definite_nouns, entities, likenesses, phrases, tells, words_of
+from ricordo.followups.candidates import Focus, items_of, told_apart
+from ricordo.followups.phrases import (
+    Entity,
+    Phrase,
+    definite_nouns,
+    entities,
+    has_meaning,
+    likenesses,
+    nearest,
+    phrases,
+    tells,
+    words_of,
+)
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -36,18 +46,18 @@ from ricordo.languages.text import WordSpans, is_content, is_topical, root, spli
 
 ACTS = 0.7  # the least probability of the first phrase
 ACTS_ON_CUE = 0.4  # the same where the question has a cue
-ACTS_ON_NAME = 0.3  # where it calls the phrase by its noun ("the therapy")
-ADDS = 0.5  # of a second phrase
+ADDS = 0.3  # of a second phrase
 ADDS_BESIDE = 0.2  # of what a question was about beside a phrase of its answer, and the other way round
 KEEPS = 0.1  # of a phrase that the rules chose
 ASKS = 0.12  # of some phrase, where a question without a cue may mean one of two things
 SHORT_TALK = 2  # turns: in longer ones a cue is left to the rules
-_MOST = 2  # phrases that are added
+_MOST = 3  # phrases that are added
 _TURNS = 3  # whose phrases are candidates
 _READ = (900, 300, 0)  # characters of the last answer, of the one before, of the one before that
 _FROM_ANSWER = 20  # entities
 _FROM_QUESTION = 8
 _MOST_RIVALS = 4
+_ALIKE = 0.5  # likeness of two things that may be meant alike
 _ASKED_WORDS = 12
 _OPENING = 6  # characters before the phrase that opens an answer: "The …"
 
@@ -148,15 +158,15 @@ def needed(
     likely = [first]
     for addition, chance in scores[1:] if not one else ():
         beside = addition.origin != first.origin and (points or addition.origin == "question")
-        if chance >= (ADDS_BESIDE if beside else ADDS):
+        if chance >= (ADDS_BESIDE if beside and len(likely) == 1 else ADDS):
             likely.append(addition)
-            break
     # What the rules chose stays unless the scorer finds it unlikely; older phrases are no candidates of the scorer.
     chances = {addition.text: chance for addition, chance in scores}
     known = {stem(word) for addition in likely for word in split_words(addition.text).words}
     kept = [each for each in offered if chances.get(each.text, KEEPS) >= KEEPS]
     extra = [each for each in kept if known.isdisjoint(stem(word) for word in split_words(each.text).words)]
-    return (*likely, *extra)[:_MOST]
+    most = _MOST - (bool(offered) and offered[0].origin == "answer" and offered[0] in kept)  # it was called by name
+    return (*likely[:most], *extra)[:most]
 
 
 def _addition(one: Named) -> Addition:
@@ -200,26 +210,50 @@ def pairs(
 
 
 def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> list[list[float]]:
-    """How like each candidate, and what is said of it, is to the noun of the cue and to the rest of the question."""
-    line = words_of(talk)
+    """How like each candidate, and what is said of it, is to what the question calls it and to the whole question."""
+    line, language = words_of(talk), talk.language
+    calls = _description(line, references, language)
+    asked = [word for word in line.words if tells(word, language)][:_ASKED_WORDS]
+    words = tuple(dict.fromkeys((*calls, *asked)))
+    known = {word: at for at, word in enumerate({w: 0 for one in pool for w in (*one.phrase.words, *one.entity.said)})}
+    if not words or not known:
+        return [[0.0] * 9 for _ in pool]
+    like = likenesses(words, tuple(known))
+    best, rows = like.max(axis=0).tolist(), like[: len(calls)].tolist()
+    found = []
+    for one in pool:
+        own, said = ([known[word] for word in words] for words in (one.phrase.words, one.entity.said))
+        head = [max((rows[0][at] for at in each), default=0.0) if rows else 0.0 for each in (own, said)]
+        whole = [
+            sum(max((row[at] for at in each), default=0.0) for row in rows) / max(1, len(rows))
+            for each in (own, (*own, *said))
+        ]
+        opens = one.origin == "answer" and one.entity.sentence == 0 and one.entity.opens and one.phrase.start < _OPENING
+        capital = one.phrase.text[:1].isupper()
+        nearest = [max((best[at] for at in each), default=0.0) for each in (own, said)]
+        rare = bool(rows) and not has_meaning(one.phrase.words[-1])
+        found.append([*head, *whole, *nearest, float(rare), float(opens), float(opens and capital)])
+    return found
+
+
+_LONGEST_DESCRIPTION = 3  # words
+
+
+def _description(line: WordSpans, references: Sequence[ReferenceCue], language: FollowUpWords) -> tuple[str, ...]:
+    """What the question calls the thing it means, head first: "that museum", "il lago rosso"."""
     noun = next(
         (cue.content or cue.noun for cue in references if cue.kind == "pronoun" and (cue.noun or cue.content)), ""
     )
-    asked = [word for word in line.words if tells(word, talk.language)][:_ASKED_WORDS]
-    words = tuple(dict.fromkeys((noun, *asked))) if noun else tuple(dict.fromkeys(asked))
-    known = {word: at for at, word in enumerate({w: 0 for one in pool for w in (*one.phrase.words, *one.entity.said)})}
-    if not words or not known:
-        return [[0.0] * 6 for _ in pool]
-    like = likenesses(words, tuple(known))
-    found = []
-    for one in pool:
-        own = like[:, [known[word] for word in one.phrase.words]].max(axis=1)
-        said = like[:, [known[word] for word in one.entity.said]].max(axis=1) if one.entity.said else own * 0
-        names = [float(own[0]), float(said[0])] if noun else [0.0, 0.0]
-        opens = one.origin == "answer" and one.entity.sentence == 0 and one.entity.opens and one.phrase.start < _OPENING
-        capital = one.phrase.text[:1].isupper()
-        found.append([*names, float(own.max()), float(said.max()), float(opens), float(opens and capital)])
-    return found
+    starts = [at for at in range(len(line.tokens)) if line.word(at) == noun] if noun else []
+    starts = starts or [at + 1 for at in range(len(line.tokens)) if line.word(at) in language.articles]
+    for at in starts:
+        end = at
+        while end - at < _LONGEST_DESCRIPTION and line.is_word(end) and is_content(language, line.word(end)):
+            end += 1
+        if end > at:
+            words = [line.word(k) for k in range(at, end)]
+            return (*words[::-1],) if not language.article_forms else (*words,)
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,13 +324,15 @@ def asked(talk: Talk, references: Sequence[ReferenceCue]) -> QuestionFeatures:
         first.confidence if first is not None else 0.0,
         float(len(references) > 1),
         float(any(word in polite for word in line.words)),
+        float(line.word(0) in language.articles and bool(untold) and untold[0] <= 2),
+        float(bool(topical) and any(word in language.question_words for word in line.words[topical[0] + 1 :])),
         min(len(talk.history), 4) / 4,
     )
     return QuestionFeatures(
         roots,
         stem(noun) if noun else "",
         kind,
-        first.plural if first is not None and first.kind == "pronoun" else None,
+        first.plural if first is not None and (first.kind == "pronoun" or first.zero) else None,
         first.gender if first is not None else "",
         first is not None and first.person,
         facts,
@@ -425,10 +461,10 @@ def several(line: WordSpans, language: FollowUpWords) -> bool:
 def told_side_by_side(talk: Talk) -> tuple[Candidate, ...]:
     """The names that the last answer told of one after the other, where the question speaks of none of them."""
     last, language = talk.history[-1], talk.language
-    told = told_apart(last.response, language)
+    told = told_apart(last.response, language) if not items_of(last) else ()
     known = stems(split_words(f"{last.query} {talk.question}").words)
     new = [item for item in told if known.isdisjoint(stems(split_words(item.text).words))]
-    if not 2 <= len(new) <= _MOST_RIVALS or len(new) < len(told) or not all(item.text[0].isupper() for item in new):
+    if not 2 <= len(new) <= _MOST_RIVALS or len(new) < len(told) or not _of_a_kind([item.text for item in new]):
         return ()
     asked = {root(word) for word in words_of(talk).words if tells(word, language)}
     ends = [*(item.start for item in new[1:]), len(last.response)]
@@ -436,6 +472,14 @@ def told_side_by_side(talk: Talk) -> tuple[Candidate, ...]:
     if any(not asked.isdisjoint(words) for words in said):
         return ()  # The question takes up what was said of one.
     return tuple(Candidate(item.text, last.turn_number) for item in new)
+
+
+def _of_a_kind(names: Sequence[str]) -> bool:
+    """Whether all are names, or nouns of like meaning: "the pug… the poodle"."""
+    if all(name[0].isupper() for name in names):
+        return True
+    words = [split_words(name).words for name in names]
+    return all(nearest(first, second) >= _ALIKE for first, second in pairwise(words))
 
 
 def namesakes(talk: Talk) -> tuple[Candidate, ...]:

@@ -7,12 +7,13 @@ people that were asked for. Candidates that fit equally well are an ambiguity.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
-from ricordo.followups.items import derive_items, enumeration, headline, lists_of, told_apart
-from ricordo.followups.phrases import Phrase, content_words, name_in, names_in, phrases
+from ricordo.followups.items import derive_items, enumeration, headline, lists_of, prose_item
+from ricordo.followups.phrases import Phrase, content_words, name_in, phrases
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -83,15 +84,104 @@ def choices(
     for about_noun in passes:
         for turn in reversed(history[-RECENT_TURNS:]):
             prosaic = prose and turn in history[-_PROSE_TURNS:]
-            listed = (items_of(turn), *((enumeration(turn.response, language),) if prosaic else ()))
-            spoken = told_apart(turn.response, language) if turn is history[-1] and prosaic and not any(listed) else ()
-            for items in (*listed, spoken):
+            prosaic_lists = _prose_lists(turn.response, language, last=turn is history[-1]) if prosaic else ()
+            for items in (items_of(turn), *prosaic_lists):
                 if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
                     continue
                 fitting = tuple(_fitting(turn, items, pick))
                 if fitting:
                     return _preferred(fitting, pick)
     return ()
+
+
+def _prose_lists(answer: str, language: FollowUpWords, *, last: bool) -> tuple[tuple[Item, ...], ...]:
+    """A series in prose, and what the last answer tells of one after the other, the likelier list first."""
+    series, told = enumeration(answer, language), told_apart(answer, language) if last else ()
+    if len(told) < 2 or not series:
+        return told, series
+    mixed = len({item.text[0].isupper() for item in series[1:]}) > 1
+    shared = any(one.start <= each.start < one.end for one in series for each in told)
+    likelier = told[0].start < series[0].start if shared else len(told) > len(series)
+    return (told, series) if mixed or likelier else (series, told)
+
+
+@lru_cache(maxsize=256)
+def told_apart(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
+    """What an answer tells of one after the other: "Gin rummy is quick, cribbage has a board, and bezique is older"."""
+    line = split_words(answer[:_READ_PROSE])
+    found: dict[str, tuple[int, int]] = {}
+    named = {phrase.start: phrase for phrase in phrases(line, language) if phrase.topical}
+    for first, last, mark in _segments(line, language):
+        phrase = _told_first(line, language, first, last, mark, named)
+        if phrase is not None:
+            ends = line.token_at_offset(phrase.end - 1)
+            found.setdefault(stem(phrase.words[-1]), (line.token_at_offset(phrase.start), ends))
+    return tuple(prose_item(line, place, *span) for place, span in enumerate(found.values(), start=1))
+
+
+_READ_PROSE = 1_500  # characters
+_SENTENCE_ENDS = frozenset(".!?;\n")
+
+
+def _segments(line: WordSpans, language: FollowUpWords) -> Iterator[tuple[int, int, str]]:
+    """The stretches between marks and words that join, each with what stands before it: "", "," or the word.
+
+    In a sentence that offers a choice, a comma stands for the word that offers it.
+    """
+    ends = [
+        at for at in range(len(line.tokens)) if line.word(at) in _SENTENCE_ENDS and not line.word(at + 1).isdecimal()
+    ]
+    for begin, end in pairwise((-1, *ends, len(line.tokens))):
+        said = [line.word(at) for at in range(begin + 1, end)]
+        offers = next((word for word in said if word in language.choice_words), "")
+        first, mark = begin + 1, ""
+        for at in range(begin + 1, end + 1):
+            word = line.word(at) if at < end else ""
+            joins = word in language.coordinators or word in language.choice_words
+            if at < end and not joins and word != ",":
+                continue
+            if first < at:
+                yield first, at, mark
+            comma = word == "," or line.word(at - 1) == ","
+            mark = offers or "," if comma else word
+            first = at + 1
+
+
+def _told_first(
+    line: WordSpans, language: FollowUpWords, first: int, last: int, mark: str, named: Mapping[int, Phrase]
+) -> Phrase | None:
+    """What a stretch of an answer opens with, if it tells something of it, or puts it forward as a choice."""
+    opening, choice = line.word(first), mark in language.choice_words
+    if opening in language.relatives or opening in language.clause_words or opening in language.auxiliaries:
+        return None
+    for phrase in (named[token.start] for token in line.tokens[first:last] if token.start in named):
+        at, end = line.token_at_offset(phrase.start), line.token_at_offset(phrase.end - 1)
+        before, after = [line.word(k) for k in range(first, at)], line.word(end + 1) if end + 1 < last else ""
+        orders = not before and at == end and _takes_object(line, language, end + 1) and not mark
+        times = any(word in language.time_names or word in language.time_nouns for word in phrase.words)
+        if orders or times or language.is_number(phrase.words[0]):
+            continue  # "Try the rowing machine", "In summer…"
+        acts = after in language.verbs or after in language.auxiliaries
+        bare = all(word in language.articles or word in language.indefinite for word in before)
+        if mark and not choice and not (bare and (acts or line.tokens[at].capital or before)):
+            return None
+        if mark in language.coordinators and not choice and after in language.prepositions:
+            return None  # "…and the risk with the dealer"
+        leads = not mark and any(
+            word in language.verbs or word in language.prepositions or is_content(language, word) for word in before
+        )
+        aided = any(word in language.auxiliaries or word in language.copulas for word in before)
+        if not choice and (aided or not (bare or leads)):
+            return None
+        name = name_in(phrase.text) if len(phrase.words) > 2 and line.tokens[at].capital else ""
+        if name and name != phrase.text and phrase.text.startswith(name):  # "Matera merita due giorni"
+            return replace(phrase, text=name, end=phrase.start + len(name), words=split_words(name).words)
+        return phrase if choice or leads or (end + 1 < last and line.is_word(end + 1)) else None
+    return None
+
+
+def _takes_object(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    return line.word(at) in language.articles or line.word(at) in language.indefinite or line.word(at) in language.links
 
 
 def next_choice(choice: ListChoice, step: int) -> ListChoice | None:
@@ -364,7 +454,7 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
             found.extend(same)
         elif not reference.plural or not focus.centre or focus.lasting is None or focus.centre[0].phrase.several:
-            found.extend(_agreeing(reference, focus, language) or _of_number(reference, focus.centre))
+            found.extend(_of_number(reference, focus.centre))
     # A later topic still belongs to what the conversation opened with.
     single = all(reference.kind == "pronoun" and not reference.plural for reference in references)
     if focus.lasting is not None and (focus.lasting.phrase.proper or not single):
@@ -378,24 +468,6 @@ def _of_number(reference: ReferenceCue, centre: Sequence[Mention]) -> Sequence[M
     return [m for m in centre if not (m.phrase.plural and not m.phrase.proper)][:1] if one else centre[:1]
 
 
-def _agreeing(reference: ReferenceCue, focus: Focus, language: FollowUpWords) -> list[Mention]:
-    """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none.
-
-    Where it named nothing of that gender, an older name that does not disagree.
-    """
-    determiners = {"f": language.feminine, "m": language.masculine}.get(reference.gender, frozenset())
-    central = focus.centre[0].phrase.determiner if focus.centre else ""
-    if not determiners or central in determiners or (reference.gender == "m" and not central):
-        return []
-    last = [m for m in focus.seen if m.turn_number == focus.turn_number and m.origin == "question"]
-    fitting = [mention for mention in reversed(last) if mention.phrase.determiner in determiners]
-    names = [mention for mention in reversed(focus.seen) if mention.phrase.proper and not mention.phrase.determiner]
-    return (fitting or (names if central else []))[:1]
-
-
-_LONGEST_NAME = 4  # words
-
-
 def competing(reference: ReferenceCue, talk: Talk) -> tuple[Candidate, ...]:
     """Two things named side by side that a singular reference may mean."""
     waits = reference.kind == "ellipsis" and reference.zero
@@ -403,19 +475,17 @@ def competing(reference: ReferenceCue, talk: Talk) -> tuple[Candidate, ...]:
         return ()
     last = talk.history[-1]
     if reference.noun:
-        return _competing_items(reference.noun, last, talk) or _competing_names(reference.noun, last, talk)
+        return _competing_items(reference.noun, last, talk)
     own = _own_people(last.query, reference, talk) if reference.person else ()
     if len(own) > 1:
         return tuple(Candidate(each, last.turn_number) for each in own)
     sides = alternatives(split_words(last.query), talk.language) if not reference.person else ()
-    if sides and reference.gender and len(_of_gender(sides, reference.gender, last.query, talk)) == 1:
-        return ()
     paired = [item.text for item in enumeration(asked_sentence(last.query), talk.language)]
     names = [text for text in paired if text[:1].isupper()]
     paired = names if len(names) > 1 else paired
     if not sides and not paired and reference.person:
         paired = [item.text for item in enumeration(last.response, talk.language)]
-    named = sides or (paired if len(paired) == 2 and all(_is_thing(each, talk) for each in paired) else ())
+    named = sides or (paired if len(paired) == 2 else ())
     return tuple(Candidate(side, last.turn_number) for side in named)
 
 
@@ -428,31 +498,6 @@ def _own_people(query: str, reference: ReferenceCue, talk: Talk) -> tuple[str, .
     fits = [k for k in at if not gender or not genders or genders.get(line.word(k)) == gender]
     named = {line.word(k + 1): " ".join((line.word(k), line.word(k + 1))) for k in fits}
     return tuple(named.values()) if named.keys().isdisjoint(split_words(talk.question).words) else ()
-
-
-def _of_gender(sides: Sequence[str], gender: str, query: str, talk: Talk) -> list[str]:
-    """The sides of a choice that stand with an article of that gender, or with none that tells."""
-    line = split_words(query)
-    befores = [line.word(line.token_at_offset(max(0, query.find(side))) - 1) for side in sides]
-    known = [talk.language.article_forms.get(before, ("", ""))[0] for before in befores]
-    return [side for side, told in zip(sides, known, strict=True) if told in ("", gender)]
-
-
-def _is_thing(text: str, talk: Talk) -> bool:
-    """Whether a member of a series is a name or a noun with an article, and not part of a longer phrase."""
-    line = split_words(text)
-    first = line.word(0)
-    introduced = first in talk.language.articles | talk.language.indefinite | talk.language.owners
-    return bool(line.tokens) and len(line.words) <= _LONGEST_NAME and (line.tokens[0].capital or introduced)
-
-
-def _competing_names(noun: str, last: PastTurn, talk: Talk) -> tuple[Candidate, ...]:
-    """ "The museum" after a question for museums that was answered with several names."""
-    asked = split_words(last.query).words
-    if not any(stem(word) == stem(noun) and word != noun for word in asked):
-        return ()
-    names = names_in(last.response, frozenset(), talk.language)
-    return tuple(Candidate(name, last.turn_number) for name in names) if 2 <= len(names) <= MOST_CANDIDATES else ()
 
 
 def _competing_items(noun: str, last: PastTurn, talk: Talk) -> tuple[Candidate, ...]:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from ricordo.followups.reference import Item, ItemKind
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import AnyLanguage, all_values
-from ricordo.languages.text import WordSpans, is_content, is_topical, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, split_words
 
 LIST_RANK = 10
 _BOLD_HEADING_RANK = 7
@@ -287,7 +287,7 @@ def enumeration(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
     best: tuple[tuple[int, int], ...] = ()
     most, first = 0, 0
     for at in range(len(line.tokens) + 1):
-        if at == len(line.tokens) or line.word(at) in _STOPS:
+        if at == len(line.tokens) or (line.word(at) in _STOPS and not _inside_number(line, at)):
             announced = line.word(first - 1) == ":"
             members = _members(line, language, first, at) or (
                 _after_colon(line, language, first, at) if announced else ()
@@ -297,7 +297,16 @@ def enumeration(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
             first = at + 1
     if best and not any(is_content(language, line.word(at)) for at in range(best[-1][0], best[-1][1] + 1)):
         best = best[:-1]  # "and many more"
-    return tuple(_item(line, place, *member) for place, member in enumerate(best, start=1))
+    return tuple(prose_item(line, place, *member) for place, member in enumerate(best, start=1))
+
+
+def _inside_number(line: WordSpans, at: int) -> bool:
+    """ "Apache 2.0": this stop ends nothing."""
+    return (
+        line.word(at - 1).isdecimal()
+        and line.word(at + 1).isdecimal()
+        and line.tokens[at].end == line.tokens[at + 1].start
+    )
 
 
 def _after_colon(line: WordSpans, language: FollowUpWords, first: int, end: int) -> tuple[tuple[int, int], ...]:
@@ -308,56 +317,7 @@ def _after_colon(line: WordSpans, language: FollowUpWords, first: int, end: int)
     return tuple(pieces) if bare and len(pieces) > 2 else ()
 
 
-@lru_cache(maxsize=256)
-def told_apart(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
-    """What an answer tells of one after the other: "Gin rummy is quick, cribbage has a board, and bezique is older"."""
-    line = split_words(answer[:_READ])
-    starts = [at for at in range(len(line.tokens)) if at == 0 or line.word(at - 1) in ".!?;\n"]
-    found = _subjects(line, language, starts)
-    if len(found) < 2:
-        breaks = language.coordinators | language.choice_words | {","}
-        starts = [at for at in range(len(line.tokens)) if at == 0 or line.word(at - 1) in breaks or at in starts]
-        found = _subjects(line, language, starts)
-    return tuple(_item(line, place, *member) for place, member in enumerate(found, start=1))
-
-
-def _subjects(line: WordSpans, language: FollowUpWords, starts: Sequence[int]) -> list[tuple[int, int]]:
-    """What each clause opens with, where a verb follows it; each noun once."""
-    found: dict[str, tuple[int, int]] = {}
-    for begin, end in pairwise((*starts, len(line.tokens))):
-        at = begin
-        while at < end and line.word(at) in language.function_words and line.word(at) not in language.relatives:
-            at += 1
-        last = at
-        while last < end and _names_on(
-            line, language, last, named=any(line.tokens[k].capital for k in range(at, last))
-        ):
-            last += 1
-        following = line.word(last)
-        says = following in language.verbs | language.auxiliaries | language.verb_markers
-        capital = at < last and line.tokens[at].capital and line.is_word(last)
-        says = says or (capital and following not in language.function_words and not line.tokens[last].capital)
-        if (
-            at < last <= at + 6
-            and says
-            and is_topical(language, line.word(last - 1))
-            and not language.is_number(line.word(at))
-        ):
-            found.setdefault(stem(line.word(last - 1)), (at, last - 1))
-    return list(found.values())
-
-
-def _names_on(line: WordSpans, language: FollowUpWords, at: int, *, named: bool) -> bool:
-    """Whether a name goes on with a word: "Fall of Civilizations", "Matera" before "merita"."""
-    if not line.is_word(at):
-        return False
-    if named:
-        joins = line.word(at) in language.function_words and at + 1 < len(line.tokens) and line.tokens[at + 1].capital
-        return line.tokens[at].capital or joins or line.word(at).isdecimal()
-    return is_content(language, line.word(at))
-
-
-def _item(line: WordSpans, place: int, first: int, last: int) -> Item:
+def prose_item(line: WordSpans, place: int, first: int, last: int) -> Item:
     start, end = line.span(first, last)
     return Item(place, "", "prose", 0, line.original[start:end], start, end)
 

@@ -10,15 +10,15 @@ from collections.abc import Callable
 
 from ricordo.followups.anaphora import ellipsis, general_nouns, pronouns
 from ricordo.followups.ordinals import label_sequence, places, whole_message
+from ricordo.followups.phrases import written_out
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.registry import Words
+from ricordo.languages.registry import AnyLanguage, Words
 from ricordo.languages.text import (
     WordSpans,
     is_content,
     is_topical,
     language_of,
-    respelled,
     root,
     sentences,
     split_words,
@@ -36,6 +36,8 @@ _MOST_SLIPS = 4  # "oh no wait, sorry"
 _FINAL_MARKS = " ?!.…,;"
 LONGEST_ABOUT = 14  # words
 _BRIEF = 7
+_LONGEST_OF_TALK = 9  # words of a question about the whole talk
+_TALK = AnyLanguage(r"(?:<dialogue.talk>)\b", flags=0)
 _SHORT_WORD = 4  # letters: shorter words differ from too many others by one
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
 
@@ -56,7 +58,7 @@ def parse(
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
     spoken = language or language_of(question)
-    line = line or respelled(split_words(question), spoken.spellings)
+    line = line or written_out(question, spoken)
     if not line.words:
         return ()
     found = cues_in_line(line, spoken, nouns, labels, said)
@@ -99,23 +101,22 @@ def misspelt(
     line: WordSpans, talk: WordSpans, language: FollowUpWords, is_common: Callable[[str], bool]
 ) -> dict[str, str]:
     """Uncommon words that differ by a letter or two from a word of the talk, with that word as it is written there."""
-    said = set(talk.words)
     found: dict[str, str] = {}
     for token in line.tokens:
         word = token.word
-        if len(word) <= _SHORT_WORD or word in said or not word.isalpha() or not is_topical(language, word):
+        if len(word) <= _SHORT_WORD or not is_topical(language, word) or is_common(word) or not word.isalpha():
             continue
-        if (token.capital and token.start) or word in language.spellings:
+        if (token.capital and token.start) or word in language.spellings or word in talk.words:
             continue
         most, letters = 2 if len(word) > 6 else 1, set(word)
-        near = (
-            o for o in talk.tokens if abs(len(o.word) - len(word)) <= most and len(letters ^ set(o.word)) <= 2 * most
-        )
-        alike = (other for other in near if other.word[:1] == word[:1] or other.word[1:3] == word[:2])
-        longer = (o for o in alike if len(o.word) > _SHORT_WORD and stem(o.word) != stem(word))
-        other = next((o for o in longer if _edits(word, o.word) <= most), None)
-        if other is not None and not is_common(word):
-            found[word] = talk.original[other.start : other.end]
+        for other in talk.tokens:
+            near = abs(len(other.word) - len(word)) <= most and len(other.word) > _SHORT_WORD
+            alike = near and (other.word[0] == word[0] or other.word[1:3] == word[:2])
+            if not alike or len(letters ^ set(other.word)) > 2 * most or stem(other.word) == stem(word):
+                continue
+            if _edits(word, other.word) <= most:
+                found[word] = talk.original[other.start : other.end]
+                break
     return found
 
 
@@ -177,10 +178,8 @@ def cues_in_line(
         return (compared,)
     if found:
         return found
-    one_described = described(line, language, nouns)
-    if one_described is not None:
-        return (one_described,)
-    returned = back(line, language)
+    listed = described(line, language, nouns, frozenset()) if nouns else None
+    returned = listed or back(line, language) or described(line, language, frozenset(), said)
     if returned is not None and not asks_of_talk(line, language):
         return (returned,)
     if asks_of_speaker(line, language):
@@ -212,7 +211,9 @@ def asks_of_speaker(line: WordSpans, language: FollowUpWords) -> bool:
 
 def asks_of_talk(line: WordSpans, language: FollowUpWords) -> bool:
     """ "What did we talk about?" asks for the whole talk, not for what was said last."""
-    return language.patterns["about_talk"].fullmatch(line.text) is not None
+    words = [word for word in line.words if word not in language.fillers and word not in language.coordinators]
+    asks = any(word in language.question_words for word in words[:2]) and len(words) <= _LONGEST_OF_TALK
+    return asks and _TALK.match(" ".join(words)) is not None
 
 
 def refers_back(line: WordSpans, language: FollowUpWords) -> bool:
@@ -283,18 +284,30 @@ def back(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     if match is None:
         return None
     start, end = line.match_span(match)
-    rest = line.text if recalled is not None else line.text[: match.start()] + " " + line.text[match.end() :]
-    content = "" if previous is not None else " ".join(re.findall(r"\w+", rest))
+    content = "" if previous is not None else _told_of(line, language, match, keep=recalled is not None)
     must_match = recalled is not None
     return ReferenceCue("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
 
 
-def described(line: WordSpans, language: FollowUpWords, nouns: Words) -> ReferenceCue | None:
-    """ "The one about windows", "quella manuale": an item called by words that a list of the talk is made of."""
-    for match in language.patterns["the_one"].finditer(line.text) if nouns else ():
-        said = next(filter(None, match.groups()), "").split()
-        content = _description(said, language)
-        if content and all(stem(word) in nouns for word in content):
+def _told_of(line: WordSpans, language: FollowUpWords, match: re.Match[str], *, keep: bool) -> str:
+    """The words that tell what is meant: those of the same clause, or else all but the words of the return itself."""
+    begin = max(line.text.rfind(mark, 0, match.start()) for mark in _MARKS) + 1
+    ends = [at for mark in _MARKS if (at := line.text.find(mark, match.end())) >= 0]
+    for start, end in ((begin, min(ends, default=len(line.text))), (0, len(line.text))):
+        before, after = line.text[start : match.end() if keep else match.start()], line.text[match.end() : end]
+        words = re.findall(r"\w+", f"{before} {after}")
+        if any(is_content(language, word) for word in words):
+            break
+    return " ".join(words)
+
+
+def described(line: WordSpans, language: FollowUpWords, nouns: Words, said: Words) -> ReferenceCue | None:
+    """ "The one about windows", "quella manuale": what a list or the last answer tells of, called by words of it."""
+    for match in language.patterns["the_one"].finditer(line.text) if nouns or said else ():
+        content = _description(next(filter(None, match.groups()), "").split(), language)
+        listed = nouns and all(stem(word) in nouns for word in content)
+        told = any(root(word) in said for word in content) and line.text[match.end() :].strip(_FINAL_MARKS)
+        if content and (listed or told):
             start, end = line.match_span(match)
             text = line.original[start:end]
             return ReferenceCue("back", 0.8, start, end, text, content=" ".join(content), must_match=True, one=True)

@@ -8,6 +8,8 @@ the answer is bound to an entity by a few observations; where nothing speaks for
 
 import re
 import zlib
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -110,8 +112,8 @@ def _belongs(line: WordSpans, language: FollowUpWords, at: int, inside: bool) ->
         return owned and line.is_word(at + 1) and is_content(language, line.word(at + 1))
     if token.capital and at > 0 and token.word not in language.function_words:
         return True
-    if token.capital and inside and len(token.word) > 1 and token.word not in language.auxiliaries:
-        return True
+    if token.capital and inside and len(token.word) > 1:
+        return token.word not in language.auxiliaries or (line.is_word(at + 1) and line.tokens[at + 1].capital)
     return is_content(language, token.word)
 
 
@@ -144,9 +146,7 @@ def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tu
             first += 1
         elif not line.tokens[last].capital and _verb_missing(line, language, last):
             last -= 1
-    if first < last and _predicated(line, language, first, last):
-        last -= 1
-    while first < last and _said_after(line, language, first, last):
+    while first < last and (_said_after(line, language, first, last) or _governs(line, language, last)):
         last -= 1
     while first < last and line.word(first) in language.empty_adjectives and not _proper_at(line, first):
         first += 1
@@ -165,15 +165,6 @@ def _asks_directly(line: WordSpans, language: FollowUpWords, first: int) -> bool
     return line.word(at) in language.do_support
 
 
-def _predicated(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
-    """ "Why was the system chosen?": after how, why, when and a form of be, the last word is said of the topic."""
-    if line.tokens[last].capital or (line.is_word(last + 1) and line.word(last + 1) in language.links):
-        return False
-    before = [line.word(at) for at in range(max(0, first - 3), first)]
-    asks = [word for word in before if word in language.manner_words]
-    return bool(asks) and any(word in language.copulas for word in before)
-
-
 def _said_after(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
     """ "the Powhatan involved", "Epiphany successful": what is said of a name is no part of it."""
     token = line.tokens[last]
@@ -183,6 +174,14 @@ def _said_after(line: WordSpans, language: FollowUpWords, first: int, last: int)
         return True
     named = any(_proper_at(line, at) for at in range(first, last))
     return named and (token.word in language.modifiers or token.word in language.empty_adjectives)
+
+
+def _governs(line: WordSpans, language: FollowUpWords, last: int) -> bool:
+    """ "the kitten scratches the sofa", "la Mole ospita il museo": what an article follows is a verb."""
+    following = line.word(last + 1)
+    return (
+        _object_at(line, language, last + 1) and following not in language.contracted and not line.tokens[last].capital
+    )
 
 
 def _verb_missing(line: WordSpans, language: FollowUpWords, last: int) -> bool:
@@ -238,9 +237,9 @@ def name_in(text: str) -> str:
 _SENTENCE_END = re.compile(r"(?<=[.!?;…])\s+|\n+")
 _READ_CHARACTERS = 1_500  # characters of an answer
 _BESIDE = 3  # tokens
+_SAID_CHARACTERS = 120  # after a phrase, that may tell something of it
 _LONGEST_ENTITY = 6  # words of an entity
-DESCRIBED = 1.6  # the same for a description whose head the answer does not hold
-BOUND = 2.3  # the least score with which a pronoun is bound to an entity of the answer
+DESCRIBED = 1.6  # the least score of an entity whose noun is not in the description
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +280,8 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
             beside = _beside(line, phrase, language)
             end = begin + phrase.end
             until = next((p.start for p in inside[at + 1 :] if p.proper), len(sentence))
-            said = tuple(word for word in split_words(sentence[phrase.end : until]).words if tells(word, language))
+            after = split_words(sentence[phrase.end : min(until, phrase.end + _SAID_CHARACTERS)]).words
+            said = tuple(word for word in after if tells(word, language))
             found.append(Entity(phrase, number, end, gender, plural, beside, around, apposed, at == 0, said=said))
         begin = gap.end() if gap else len(read)
     if found:
@@ -344,23 +344,6 @@ def described(noun: str, answer: str, language: FollowUpWords) -> tuple[Entity, 
     return tuple(found.values())
 
 
-_FEW_WORDS = 40  # an answer with fewer has no subject of its own
-
-
-@lru_cache(maxsize=256)
-def subject(answer: str, language: FollowUpWords) -> Phrase | None:
-    """What a long answer names most often, the first of equals; None where it names nothing twice."""
-    if len(answer.split()) < _FEW_WORDS:
-        return None
-    named: dict[frozenset[str], list[Phrase]] = {}
-    for entity in entities(answer, language):
-        if entity.phrase.topical:
-            named.setdefault(entity.phrase.stems, []).append(entity.phrase)
-    counts = {own: sum(len(found) for other, found in named.items() if own <= other) for own in named}
-    best = max(named, key=lambda own: (counts[own], len(own)), default=frozenset[str]())
-    return named[best][0] if best and counts[best] > 1 else None
-
-
 def name_of(entity: Entity, noun: str) -> str:
     """What an entity adds to the noun that describes it: its name, or the fuller phrase; empty if neither."""
     if entity.apposed:
@@ -400,71 +383,115 @@ def names_in(answer: str, known: frozenset[str], language: FollowUpWords) -> tup
     return tuple(dict.fromkeys(phrase.text for phrase in found if known.isdisjoint(phrase.stems)))
 
 
-def best_phrase(content: str, answer: str, language: FollowUpWords) -> str:
-    """The noun phrase of an answer that shares most words with a text; empty if none does."""
-    wanted = {root(word) for word in split_words(content).words if tells(word, language)}
-    best, held = "", 0
-    for entity in entities(answer, language):
-        shared = len(wanted & {root(word) for word in entity.phrase.words})
-        if shared > held:
-            best, held = entity.phrase.text, shared
-    return best
+_LONGEST_CLAUSE = 14  # words
+_LIKE = 0.4  # the least likeness of a word that may mean another
+_BY_MEANING = 0.8  # what a word of like meaning counts, where the word itself counts 1
+_BESIDE_IT = 0.3  # what the rest of a question counts
+_IN_SENTENCE = 0.25  # what a word counts that stands elsewhere in the sentence
 
 
-def spoken_of(reference: ReferenceCue, question: WordSpans, answer: str, language: FollowUpWords) -> Entity | None:
-    """The entity of an answer that a pronoun stands for, if something speaks for one."""
-    asked = {root(word) for word in question.words if tells(word, language)}
-    points = reference.text.lower() in language.demonstrative
-    scored = [
-        (_pronoun_score(entity, reference, asked, points=points), at, entity)
-        for at, entity in enumerate(entities(answer, language))
-        if entity.phrase.topical or points
-    ]
-    best = max(scored, key=lambda each: each[:2], default=None)
-    return best[2] if best is not None and best[0] >= BOUND else None
+def clause_saying(
+    wanted: Sequence[str], answer: str, language: FollowUpWords, beside: Sequence[str] = ()
+) -> tuple[float, float, str]:
+    """The clause of an answer that says most of some words, by meaning too: its rank, the share it says, its text.
+
+    Words `beside` them decide where several say as much. The clause is widened until it names something new.
+    """
+    read = answer[:_READ_CHARACTERS]
+    pieces = _pieces(read, language)
+    known = {word: at for at, word in enumerate(dict.fromkeys(word for _, _, words in pieces for word in words))}
+    if not wanted or not known:
+        return 0.0, 0.0, ""
+    like = likenesses((*wanted, *beside), tuple(known))
+    like = np.where(like >= 1, like, np.where(like >= _LIKE, _BY_MEANING * like, 0))
+    held = np.array([like[:, [known[word] for word in words]].max(axis=1) for _, _, words in pieces])
+    numbers = np.array([number for _, number, _ in pieces])
+    for number in set(numbers.tolist()):
+        own = numbers == number
+        held[own] = np.maximum(held[own], _IN_SENTENCE * held[own].max(axis=0))
+    shares = held[:, : len(wanted)].mean(axis=1)
+    ranks = shares + _BESIDE_IT * held[:, len(wanted) :].sum(axis=1) / max(1, len(beside))
+    best = int(ranks.argmax())
+    first = last = best
+    said = {root(word) for word in wanted}
+    joining = language.coordinators | language.choice_words
+    if first > 0 and pieces[first - 1][1] == pieces[best][1] and _goes_on(read, pieces[best][0], language):
+        first -= 1
+    while not any(is_topical(language, w) and root(w) not in said for p in pieces[first : last + 1] for w in p[2]):
+        if first > 0 and pieces[first - 1][1] == pieces[best][1]:
+            first -= 1
+        elif last + 1 < len(pieces) and pieces[last + 1][1] == pieces[best][1]:
+            last += 1
+        else:
+            break
+    line = split_words(read[pieces[first][0][0] : pieces[last][0][1]])
+    begin = next((at for at, t in enumerate(line.tokens) if t.is_word and t.word not in joining), 0)
+    text = line.original[line.tokens[begin].start :].strip(" ,;:.!?")
+    return float(ranks[best]), float(shares[best]), " ".join(text.split()[:_LONGEST_CLAUSE])
 
 
-def _pronoun_score(entity: Entity, reference: ReferenceCue, asked: set[str], *, points: bool) -> float:
-    if asked & {root(word) for word in entity.phrase.words}:
-        return 0.0  # The question names it beside the pronoun.
-    score = 2.0 * bool(asked & entity.beside)
-    if entity.plural is not None:
-        score += 0.5 if entity.plural == reference.plural else -2
-    else:
-        score += 0.3
-    if reference.gender and entity.gender:
-        score += 0.8 if entity.gender == reference.gender else -3
-    if reference.person:
-        score += 2.2 if entity.phrase.proper and len(entity.phrase.words) > 1 else 0 if entity.phrase.proper else -3
-    if points:
-        score += 1.6 * entity.last
-    elif reference.gender:
-        score += 0.8 * entity.last
-    return score
+def _goes_on(answer: str, span: tuple[int, int], language: FollowUpWords) -> bool:
+    """Whether a clause says more of what the one before it named: "which makes a loop", "and shares data with…"."""
+    line = split_words(answer[span[0] : span[1]])
+    words = [token for token in line.tokens[:4] if token.is_word]
+    joined = bool(words) and words[0].word in language.coordinators
+    first = words[joined] if len(words) > joined else None
+    if first is None or first.word in language.relatives:
+        return True
+    verb = first.word in language.verbs or first.word in language.auxiliaries
+    return verb or (joined and not first.capital and is_content(language, first.word) and len(line.words) > 3)
+
+
+@lru_cache(maxsize=256)
+def _pieces(answer: str, language: FollowUpWords) -> tuple[tuple[tuple[int, int], int, tuple[str, ...]], ...]:
+    """The clauses of an answer, more or less: span, number of the sentence, and the words that tell something."""
+    line = split_words(answer)
+    ends = [gap.start() for gap in _SENTENCE_END.finditer(answer)]
+    found = []
+    first = 0
+    for at in range(len(line.tokens) + 1):
+        token = line.tokens[at] if at < len(line.tokens) else None
+        opens = (
+            token is not None
+            and token.start > 0
+            and bisect_left(ends, token.start) > bisect_left(ends, line.tokens[first].start)
+        )
+        parts = (
+            token is None
+            or opens
+            or token.word in _PARTING
+            or token.word in language.coordinators | language.choice_words
+        )
+        if not parts or at == first:
+            continue
+        words = tuple(word for word in (t.word for t in line.tokens[first:at]) if tells(word, language))
+        start, end = line.span(first, at - 1)
+        if words:
+            found.append(((start, end), bisect_left(ends, start), words))
+        first = at
+    return tuple(found)
+
+
+_PARTING = frozenset(",;:(")
 
 
 def in_answer(reference: ReferenceCue, talk: Talk) -> tuple[Addition, ...]:
-    """What the last answer named and the reference stands for; several where a description fits them alike."""
+    """What the last answer calls by the noun of a reference; several where it fits them alike."""
     last = talk.history[-1]
-    if not last.response or reference.kind not in ("pronoun", "ellipsis"):
+    if not last.response or not reference.noun or reference.kind not in ("pronoun", "ellipsis"):
         return ()
     if talk.language.ordinals.get(reference.noun) == -1:
-        return tuple(
-            Addition(entity.phrase.text, last.turn_number, "answer") for entity in _last_named(reference, talk)
-        )
-    if reference.noun:
-        named = [name_of(entity, reference.noun) for entity in described(reference.noun, last.response, talk.language)]
-        names = [name for name in named if name]
-        if len(names) > 1 and (reference.plural or reference.about or len(names) > MOST_CANDIDATES):
-            names = names[:1]
-        if not named and not reference.about:
-            names = _described_anew(reference, talk)
-        return tuple(Addition(name, last.turn_number, "answer") for name in dict.fromkeys(names))
-    tells = reference.person or reference.gender or reference.text.lower() in talk.language.demonstrative
-    if reference.kind != "pronoun" or not tells:
-        return ()  # "It" is what the questions are about.
-    entity = spoken_of(reference, split_words(talk.question), last.response, talk.language)
-    return (Addition(entity.phrase.text, last.turn_number, "answer"),) if entity is not None else ()
+        named = [entity.phrase.text for entity in _last_named(reference, talk)]
+    else:
+        found = described(reference.noun, last.response, talk.language)
+        named = [name for entity in found if (name := name_of(entity, reference.noun))]
+        if len(named) > 1 and (reference.plural or reference.about or len(named) > MOST_CANDIDATES):
+            named = named[:1]
+        known = frozenset(stem(word) for word in split_words(last.query).words)
+        if not found and not reference.about and stem(reference.noun) not in known:
+            meant = meant_by(reference.noun, split_words(talk.question), last.response, known, talk.language)
+            named = [meant.phrase.text] if meant is not None else []
+    return tuple(Addition(name, last.turn_number, "answer") for name in dict.fromkeys(named))
 
 
 def _last_named(reference: ReferenceCue, talk: Talk) -> tuple[Entity, ...]:
@@ -478,71 +505,65 @@ def _last_named(reference: ReferenceCue, talk: Talk) -> tuple[Entity, ...]:
     return tuple(found[-1:])
 
 
-def _described_anew(reference: ReferenceCue, talk: Talk) -> list[str]:
-    """What a description means whose head the last answer does not hold; several names where the question asked so."""
-    last, language = talk.history[-1], talk.language
-    asked = split_words(last.query)
-    known = frozenset(stem(word) for word in asked.words)
-    several = [word for word in asked.words if stem(word) == stem(reference.noun) and word != reference.noun]
-    names = names_in(last.response, known, language)
-    if several and not reference.plural and 1 < len(names) <= MOST_CANDIDATES:
-        return list(names)
-    if stem(reference.noun) in known:
-        return []
-    entity = meant_by(reference.noun, split_words(talk.question), last.response, known, language)
-    return [entity.phrase.text] if entity is not None else []
-
-
-def likeness(first: str, second: str) -> float:
-    """How alike two words are in meaning, from -1 to 1; 0 where one is not known."""
-    return float(likenesses((first,), (second,))[0, 0])
-
-
 def words_of(talk: Talk) -> WordSpans:
     """The words of the question with abbreviations and misspelt words written out."""
-    spellings = {**talk.language.spellings, **{old: new.lower() for old, new in talk.mended.items()}}
-    return respelled(split_words(talk.question), spellings)
+    line = written_out(talk.question, talk.language)
+    return respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
+
+
+@lru_cache(maxsize=256)
+def written_out(question: str, language: FollowUpWords) -> WordSpans:
+    """The words of a question with its abbreviations written out."""
+    return respelled(split_words(question), language.spellings)
 
 
 def has_meaning(word: str) -> bool:
     """Whether a word is a common one, so that it is no other word misspelt."""
-    return _meaning(stem(word)) is not None
+    return _place(stem(word)) > 0
 
 
 def likenesses(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:
-    """The likeness of each word of one list to each of another; 1 for forms of one word."""
-    none = np.zeros(32, np.float32)
-    rows, columns = (
-        [m if (m := _meaning(stem(word))) is not None else none for word in one] for one in (first, second)
-    )
-    found: NDArray[np.float32] = (
-        np.array(rows, np.float32).reshape(-1, 32) @ np.array(columns, np.float32).reshape(-1, 32).T
-    )
+    """The likeness in meaning of each word of one list to each of another, from -1 to 1.
+
+    It is 1 for forms of one word, and 0 where a word is not known.
+    """
+    units = [_units(_meanings()[1][[_place(stem(word)) for word in words]]) for words in (first, second)]
+    found: NDArray[np.float32] = units[0] @ units[1].T
     roots = {root(word): at for at, word in enumerate(first)}
     for at, word in enumerate(second):
-        if root(word) in roots:
-            found[roots[root(word)], at] = 1.0
+        same = roots.get(root(word))
+        if same is not None:
+            found[same, at] = 1.0
     return found
 
 
-@lru_cache(maxsize=4096)
-def _meaning(known_as: str) -> NDArray[np.float32] | None:
-    hashes, vectors = _meanings()
-    name = zlib.crc32(known_as.encode())
-    at = int(np.searchsorted(hashes, np.uint32(name)))
-    if at >= len(hashes) or int(hashes[at]) != name:
-        return None
-    pairs = vectors[at].astype(np.int16)
-    row = np.stack([pairs // 16 - 8, pairs % 16 - 8], axis=1).reshape(-1).astype(np.float32)
-    unit: NDArray[np.float32] = row / np.linalg.norm(row)
-    return unit
+def nearest(first: Sequence[str], second: Sequence[str]) -> float:
+    """How alike in meaning the two words are that are most alike; 0 where none is known."""
+    return float(likenesses(first, second).max(initial=0))
+
+
+def _units(rows: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The vectors of length one that rows of pairs of four bits stand for."""
+    numbers = np.stack([rows >> 4, rows & 15], axis=2).reshape(len(rows), -1).astype(np.float32) - 8
+    lengths = np.sqrt((numbers * numbers).sum(axis=1, keepdims=True))
+    found: NDArray[np.float32] = numbers / np.maximum(lengths, np.float32(1))
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _place(known_as: str) -> int:
+    """The row of a stem in the table of meanings; 0, a row of zeros, where it is not known."""
+    hashes, name = _meanings()[0], zlib.crc32(known_as.encode())
+    at = bisect_left(hashes, name)
+    return at + 1 if at < len(hashes) and hashes[at] == name else 0
 
 
 @cache
-def _meanings() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """The hashes of known stems, sorted, and their vectors; nothing where the file was left out."""
+def _meanings() -> tuple[Sequence[int], NDArray[np.uint8]]:
+    """The hashes of known stems, sorted, and their vectors after one of zeros; nothing where the file was left out."""
+    nothing = np.full((1, 16), 0x88, np.uint8)
     stored = files("ricordo.followups").joinpath("meanings.npz")
     if not stored.is_file():
-        return np.zeros(0, np.uint32), np.zeros((0, 16), np.uint8)
+        return (), nothing
     with np.load(BytesIO(stored.read_bytes()), allow_pickle=False) as tables:
-        return tables["hashes"], tables["vectors"]
+        return array("I", tables["hashes"].astype(np.uint32).tobytes()), np.vstack([nothing, tables["vectors"]])

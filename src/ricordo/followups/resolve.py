@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from ricordo.followups.antecedents import (
     ACTS,
     ACTS_ON_CUE,
-    ACTS_ON_NAME,
     ASKS,
     SHORT_TALK,
     namesakes,
@@ -42,13 +41,11 @@ from ricordo.followups.candidates import (
 from ricordo.followups.items import headline
 from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, misspelt, parse, refers_back
 from ricordo.followups.phrases import (
-    best_phrase,
+    clause_saying,
     content_words,
-    definite_nouns,
     has_meaning,
     in_answer,
     name_in,
-    subject,
     words_of,
 )
 from ricordo.followups.reference import (
@@ -81,15 +78,17 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import is_topical, language_of, respelled, root, split_words, stem
+from ricordo.languages.text import is_topical, language_of, root, split_words
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
 _GENERAL = 0.6  # confidence of "the exam" as opposed to "that exam"
 _READ = 1_500  # characters of the last answer
-_LONG_ANSWER = 200  # characters
 _ADVICE = 60  # characters of an answer to a remark that can itself be asked about
 _LONGEST_INCOMPLETE = 16  # words of a question that may leave something out without a cue
+_SAYS = 0.45  # the least share of a description that the clause which is meant says
+_RAREST = 0.2  # what it counts that a turn shares the rarest words
+_TELLS = 0.6  # the same where nothing but the description says that something is meant
 _FRAMES = 3  # questions back whose frame may be taken over
 
 
@@ -124,7 +123,7 @@ def resolve(
             labels=list_labels(history),
             said=_said(history[-1], language) if len(split_words(question).words) <= LONGEST_ABOUT else frozenset(),
             language=language,
-            line=words_of(talk) if talk.mended else None,
+            line=words_of(talk),
         )
         if history
         else ()
@@ -188,7 +187,7 @@ def _overt(cue: ReferenceCue) -> bool:
 def _incomplete(talk: Talk) -> bool:
     """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
-    line = words_of(talk) if talk.mended else respelled(split_words(talk.question), language.spellings)
+    line = words_of(talk)
     if len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
@@ -232,46 +231,35 @@ def _completed(
     left_out = references or (whole_question,)
     first = left_out[0]
     rivals = two_sides(talk) if not _told(first) and (references or scores[0][1] >= ASKS) else ()
-    rivals = rivals or namesakes(talk) or (told_side_by_side(talk) if _one_thing(references) else ())
+    rivals = rivals or namesakes(talk) or (told_side_by_side(talk) if _one_thing(references, talk.language) else ())
     if rivals:
         return left_out, _Bound(candidates=rivals)
-    least = ACTS_ON_CUE if references else ACTS_ON_NAME if _names(talk, scores[0][0]) else ACTS
+    least = ACTS_ON_CUE if references else ACTS
     points = any(_points(each, talk.language) for each in references)
     found = needed(scores, offered, least, points=points, one=bool(references) and references[0].person)
     if not found:
         return references, bound
     turn = next(turn for turn in talk.history if turn.turn_number == found[0].turn_number)
-    text = turn.response or turn.query
-    whole = Resolved(first.kind, turn.turn_number, None, text, turn.chunk_ids, first.confidence)
-    return left_out, _Bound(bound.resolved or (whole,), (), found)
-
-
-def _names(talk: Talk, addition: Addition) -> bool:
-    """Whether the question calls a phrase of the last answer by one of its nouns: "the therapy"."""
-    line, language = words_of(talk), talk.language
-    if addition.origin != "answer":
-        return False
-    nouns = {stem(word) for word in split_words(addition.text).words}
-    return any(noun in nouns for noun in definite_nouns(line, language))
+    return left_out, _Bound(bound.resolved or (_whole(first, turn),), (), found)
 
 
 def _points(cue: ReferenceCue, language: FollowUpWords) -> bool:
     """Whether a pronoun tells more than "it" of what it stands for, so that it may be in the answer."""
     told = cue.noun or cue.plural or cue.person or cue.gender or cue.text.lower() in language.demonstrative
-    return cue.kind == "pronoun" and bool(told)
+    return (cue.kind == "pronoun" or cue.zero) and bool(told)
 
 
-def _one_thing(references: Sequence[ReferenceCue]) -> bool:
+def _one_thing(references: Sequence[ReferenceCue], language: FollowUpWords) -> bool:
     """Whether the question means one thing without saying which: "it", or a verb without its subject."""
     first = references[0] if references else None
     if first is None or first.person or _told(first) or first.content:
         return False
-    return first.zero or first.kind == "pronoun"
+    return first.zero or (first.kind == "pronoun" and first.text.lower() not in language.demonstrative)
 
 
 def _told(cue: ReferenceCue) -> bool:
     """Whether the cue itself says which of two is meant."""
-    return bool(cue.plural or cue.noun or cue.gender)
+    return bool(cue.plural or cue.noun or (cue.gender and not cue.zero))
 
 
 def _ask(rewriter: Rewriter, question: str, talk: Talk) -> str | None:
@@ -294,8 +282,9 @@ def _bind(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
         return _bind_said(first, talk)
     if first.kind == "continuation":
         return _bind_last_answer(first, talk)
-    if first.zero and competing(first, talk):
-        return _bind_topic(references, talk)
+    rivals = (competing(first, talk) or told_side_by_side(talk)) if first.zero and not first.plural else ()
+    if rivals:
+        return _Bound(candidates=rivals)
     if first.part or first.whole:
         return _bind_frame(first, talk) or _bind_topic(references, talk)
     return _bind_topic(references, talk)
@@ -317,31 +306,17 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
         )
         if not written and reference.corrects:
             written = bracketed(asked, [reference.part])
-        if not written and (not reference.part or (back == 0 and not _elsewhere(reference, talk))):
+        if not written and (not reference.part or back == 0):
             words = frame_words(asked, talk.language)
             written = bracketed(talk.question, [words]) if words else ""
         if written:
-            whole = Resolved(
-                reference.kind,
-                turn.turn_number,
-                None,
-                turn.response or turn.query,
-                turn.chunk_ids,
-                reference.confidence,
-            )
-            return _Bound((whole,), standalone=written)
+            return _Bound((_whole(reference, turn),), standalone=written)
     return None
 
 
 def _edited(asked: str, reference: ReferenceCue, talk: Talk, least: float = FITS) -> str:
     opens = talk.question.lstrip().startswith(reference.part)
     return with_part(asked, reference.part, talk.language, reference.instead_of, least, opens=opens)
-
-
-def _elsewhere(reference: ReferenceCue, talk: Talk) -> bool:
-    """Whether the new part fits into an older question, so that the last one is not the one it means."""
-    older = (asked_sentence(turn.query) for turn in talk.history[-_FRAMES:-1])
-    return any(_edited(asked, reference, talk) for asked in older)
 
 
 def _complete(talk: Talk, back: int) -> str:
@@ -360,17 +335,16 @@ def _complete(talk: Talk, back: int) -> str:
 def _bind_places(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     resolved: list[Resolved] = []
     offered: list[Addition] = []
-    if references[0].text.split()[-1].lower() in talk.language.of_two:
-        side = _one_side(references[0], talk)
-        if side is not None:
-            return side
+    side = _one_side(references[0], talk)
+    if side is not None:
+        return side
     # "Which is faster?" after "Compare A and B" means A and B, not the rows of the table that compared them.
     compares_all = references[0].kind == "comparison" and references[0].pick == Pick(every=True)
     if compares_all and alternatives(split_words(talk.history[-1].query), talk.language):
         return _bind_sides(references[0], talk)
     for reference in references:
         pick = reference.pick or Pick(every=True)
-        found = _choices(pick, reference.noun, talk)
+        found = _choices(pick, reference.noun, talk, prose=_stands_free(reference, talk))
         if len(found) > 1:
             names = [candidate_of(choice.turn, item) for choice in found for item in choice.items]
             return _Bound(candidates=tuple(names[:MOST_CANDIDATES]))
@@ -390,9 +364,16 @@ def _bind_places(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     return _bind_sides(references[0], talk)
 
 
-def _choices(pick: Pick, noun: str, talk: Talk) -> tuple[ListChoice, ...]:
+def _stands_free(reference: ReferenceCue, talk: Talk) -> bool:
+    """Whether no noun of its own follows a place: "the first amendment" is no member of a series in prose."""
+    line = split_words(talk.question)
+    at = line.token_at_offset(reference.end - 1) + 1
+    return reference.noun != "" or not line.is_word(at) or not is_topical(talk.language, line.word(at))
+
+
+def _choices(pick: Pick, noun: str, talk: Talk, *, prose: bool) -> tuple[ListChoice, ...]:
     if not pick.step and (pick.positions or not pick.rest):
-        return choices(pick, noun, talk.history, talk.language)
+        return choices(pick, noun, talk.history, talk.language, prose=prose)
     last = _last_choice(talk)
     if pick.rest:
         others = tuple(item for item in last.listed if item not in last.items) if last is not None else ()
@@ -443,46 +424,51 @@ def _bind_sides(reference: ReferenceCue, talk: Talk) -> _Bound:
     for turn in reversed(talk.history[-3:]):
         sides = alternatives(split_words(turn.query), talk.language)
         if sides:
-            whole = Resolved(
-                reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, reference.confidence
+            return _Bound(
+                (_whole(reference, turn),), (), tuple(Addition(side, turn.turn_number, "question") for side in sides)
             )
-            return _Bound((whole,), (), tuple(Addition(side, turn.turn_number, "question") for side in sides))
     return _bind_topic((reference,), talk) if reference.kind == "comparison" else _Bound()
 
 
 def _one_side(reference: ReferenceCue, talk: Talk) -> _Bound | None:
-    """ "The latter" after a question that put two things side by side."""
-    last = talk.history[-1]
+    """ "The latter", "the second" after a question that put two things side by side."""
+    last, of_two = talk.history[-1], reference.text.split()[-1].lower() in talk.language.of_two
+    if reference.pick is None or reference.pick.positions not in ((1,), (2,), (-1,)):
+        return None
+    if not of_two and (items_of(last) or (reference.noun and reference.noun not in talk.language.list_nouns)):
+        return None
     sides = alternatives(split_words(last.query), talk.language)
-    if len(sides) != 2 or reference.pick is None or reference.pick.positions not in ((1,), (-1,)):
+    if len(sides) != 2:
         return None
     name = sides[0] if reference.pick.positions == (1,) else sides[1]
-    text, ids = last.response or last.query, last.chunk_ids
-    whole = Resolved(reference.kind, last.turn_number, None, text, ids, reference.confidence)
-    return _Bound((whole,), (), (Addition(name, last.turn_number, "question"),))
+    return _Bound((_whole(reference, last),), (), (Addition(name, last.turn_number, "question"),))
 
 
 def _bind_said(reference: ReferenceCue, talk: Talk) -> _Bound:
     """The answer that said it: the caller's search over all answers first, then the recent turns."""
-    found: Sequence[PastTurn] = ()
-    if reference.content:
-        elsewhere = tuple(talk.find_answer(reference.content)) if talk.find_answer is not None else ()
-        at_hand = {turn.turn_number for turn in talk.history}
-        pool = (*(turn for turn in elsewhere if turn.turn_number not in at_hand), *talk.history)
-        found = find_in(reference.content, pool, talk.language)
-    if not found:
-        described = bool(content_words(split_words(reference.content), talk.language))
+    language, described = talk.language, content_words(split_words(reference.content), talk.language)
+    elsewhere = tuple(talk.find_answer(reference.content)) if talk.find_answer and reference.content else ()
+    at_hand = {turn.turn_number for turn in talk.history}
+    pool = (*(turn for turn in elsewhere if turn.turn_number not in at_hand), *talk.history)
+    found = find_in(reference.content, pool, language)
+    beside = [w for w in content_words(split_words(talk.question), language) if w not in described]
+    told = {turn.turn_number: clause_saying(described, turn.response, language, beside) for turn in pool}
+    first = found[:1]  # shares the rarest words
+    likeliest = max((*first, *pool), key=lambda turn: round(told[turn.turn_number][0] + _RAREST * (turn in first), 2))
+    _, share, said = told[likeliest.turn_number]
+    says = share >= (_TELLS if reference.must_match and not found else _SAYS)
+    turn = likeliest if says else found[0] if found else None
+    if turn is None:
         if described and reference.must_match:
             return _Bound()
         if described and len(talk.history) > 1:
             return _bind_turn(reference, talk.history[0], talk, certainty=0.4)  # a return is not to the last turn
         return _bind_last_answer(reference, talk, certainty=0.4 if described else 1.0)
-    turn = found[0]
-    item = best_item(reference.content, turn, talk.language)
+    item = best_item(reference.content, turn, language)
     text = item.text if item is not None else turn.response or turn.query
     ids = item.chunk_ids if item is not None and item.chunk_ids else turn.chunk_ids
     resolved = Resolved(reference.kind, turn.turn_number, item, text, ids, reference.confidence)
-    said = headline(item.text) if item is not None else best_phrase(reference.content, turn.response, talk.language)
+    said = headline(item.text) if item is not None else said if says else ""
     offered = [Addition(said, turn.turn_number, "answer" if item is None else "item")] if said else []
     return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk)))
 
@@ -491,7 +477,10 @@ def _bind_described(reference: ReferenceCue, talk: Talk) -> _Bound:
     """ "The one about windows": the item that says so, or the choice between those that do."""
     choice = described_items(reference.content, talk.history, talk.language)
     if choice is None:
-        return _Bound()
+        described = content_words(split_words(reference.content), talk.language)
+        _, share, said = clause_saying(described, talk.history[-1].response, talk.language)
+        told = (Addition(said, talk.history[-1].turn_number, "answer"), *_topic_of(talk.history[-1], talk))
+        return _bind_last_answer(reference, talk, offered=told) if share >= _TELLS else _Bound()
     if len(choice.items) > 1:
         return _Bound(candidates=tuple(candidate_of(choice.turn, item) for item in choice.items[:MOST_CANDIDATES]))
     return _bind_choice(reference, Pick(), choice, talk)
@@ -509,11 +498,6 @@ def _said(turn: PastTurn, language: FollowUpWords) -> frozenset[str]:
     return frozenset(root(word) for word in words if is_topical(language, word))
 
 
-def _knows_person(reference: ReferenceCue, mentions: Sequence[Mention]) -> bool:
-    """Whether "he" or "she" can be someone that the questions named."""
-    return reference.person and bool(mentions) and mentions[0].phrase.proper
-
-
 def _bind_last_answer(
     reference: ReferenceCue, talk: Talk, certainty: float = 1.0, offered: tuple[Addition, ...] = ()
 ) -> _Bound:
@@ -524,9 +508,13 @@ def _bind_last_answer(
 def _bind_turn(
     reference: ReferenceCue, turn: PastTurn, talk: Talk, certainty: float, offered: tuple[Addition, ...] = ()
 ) -> _Bound:
+    return _Bound((_whole(reference, turn, certainty),), (), offered or _asked_of(turn, talk))
+
+
+def _whole(reference: ReferenceCue, turn: PastTurn, certainty: float = 1.0) -> Resolved:
+    """A reference bound to a whole turn."""
     confidence = round(reference.confidence * certainty, 3)
-    whole = Resolved(reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, confidence)
-    return _Bound((whole,), (), offered or _asked_of(turn, talk))
+    return Resolved(reference.kind, turn.turn_number, None, turn.response or turn.query, turn.chunk_ids, confidence)
 
 
 def _asked_of(turn: PastTurn, talk: Talk) -> tuple[Addition, ...]:
@@ -553,10 +541,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     mentions = antecedents(references, focus, talk.language)
     if reference.about:
         mentions = list(focus.centre[: 2 if len(talk.history) <= SHORT_TALK else 1])
-    elif not reference.person and not reference.noun and _stale(mentions, talk):
-        told = subject(talk.history[-1].response, talk.language)
-        mentions = [Mention(told, talk.history[-1].turn_number, "answer")] if told is not None else []
-    answered = () if _knows_person(reference, mentions) else in_answer(reference, talk)
+    answered = in_answer(reference, talk)
     if len(answered) > 1:
         last = talk.history[-1].turn_number
         return _Bound(candidates=tuple(Candidate(each.text, last) for each in answered[:MOST_CANDIDATES]))
@@ -566,20 +551,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     if not mentions:
         return _bind_last_answer(reference, talk, offered=offered)
     turn = next(t for t in talk.history if t.turn_number == mentions[0].turn_number)
-    whole = Resolved(
-        reference.kind, turn.turn_number, None, turn.response or turn.query, turn.chunk_ids, reference.confidence
-    )
-    return _Bound((whole,), (), offered)
-
-
-def _stale(mentions: Sequence[Mention], talk: Talk) -> bool:
-    """Whether the last turn, with a long answer, named nothing of what the questions were about before."""
-    last = talk.history[-1]
-    asked_now = any(mention.turn_number == last.turn_number for mention in mentions)
-    if len(last.response) < _LONG_ANSWER or (asked_now and len(last.response) < 2 * _LONG_ANSWER):
-        return False
-    said = {stem(word) for word in split_words(last.response[:_READ]).words}
-    return not any(mention.phrase.stems & said for mention in mentions)
+    return _Bound((_whole(reference, turn),), (), offered)
 
 
 def _topic_of(turn: PastTurn, talk: Talk, asked: bool = False) -> tuple[Addition, ...]:

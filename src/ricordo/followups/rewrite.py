@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal, Protocol
 
-from ricordo.followups.phrases import likeness, runs
+from ricordo.followups.phrases import nearest, runs
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem
@@ -261,7 +261,7 @@ def explains(new: str, question: str, language: FollowUpWords) -> bool:
         return False
     words = [word for word in split_words(question).words if is_content(language, word)]
     general = any(word in language.general_nouns for word in piece.words)
-    return general or not any(likeness(piece.words[-1], word) >= _REPLACES for word in words)
+    return general or nearest(piece.words[-1:], words) < _REPLACES
 
 
 def _in_place(
@@ -293,7 +293,7 @@ def _like_word(part: FramePart, new: FramePart) -> str:
     """ "A girl puppy" and "a boy": the one word of a longer part that the new word takes the place of."""
     if len(part.words) < 2 or len(new.words) > 1:
         return ""
-    near = sorted(((likeness(word, new.words[0]), word) for word in part.words), reverse=True)
+    near = sorted(((nearest((word,), new.words), word) for word in part.words), reverse=True)
     return near[0][1] if near[0][0] >= _REPLACES and near[0][0] - near[1][0] > _CLEARLY else ""
 
 
@@ -339,7 +339,7 @@ def _score(part: FramePart, new: FramePart) -> float:
     elif part.article and new.article:
         score += 0.5
     score += 0.3 * (part.plural == new.plural)
-    score += _ALIKE_IN_MEANING * max(0.0, max(likeness(a, b) for a in part.words for b in new.words) - _KINDRED)
+    score += _ALIKE_IN_MEANING * max(0.0, nearest(part.words, new.words) - _KINDRED)
     return score - 1.5 * (part.waits and not new.waits)
 
 

@@ -61,7 +61,11 @@ def understand(
     now = engine.clock.now()
     states, rewriter = clarifications_of(engine), _rewriter(engine)
     pending = states.get(key_of(scope), now)
-    if pending and not _turns_exist(engine, scope, pending):
+    complete = len(question) > LONGEST_FOLLOW_UP
+    if complete and not pending:
+        return Understanding()
+    recent = engine.store.turns.page(scope.owner, scope.session_id, last=LOOKBACK + 1)
+    if pending and not _turns_exist(engine, scope, pending, recent):
         states.delete(key_of(scope))
         pending = None
     if pending and pending.question != question:
@@ -71,13 +75,9 @@ def understand(
         if outcome.pending is not None:  # a name that two options share: ask again, with a new expiry
             states.put(key_of(scope), outcome.pending)
             return Understanding(clarification=outcome.pending)
-    if len(question) > LONGEST_FOLLOW_UP:
+    if complete:
         return Understanding()
-    turns = [
-        turn
-        for turn in engine.store.turns.page(scope.owner, scope.session_id, last=LOOKBACK + 1)
-        if not (turn.is_open and turn.query == question)
-    ]
+    turns = [turn for turn in recent if not (turn.is_open and turn.query == question)]
     further = None if find is None else lambda words: [past_turn(turn) for turn in find(words)]
     meaning = resolve(question, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
     if meaning.candidates:
@@ -95,13 +95,12 @@ def _rewriter(engine: Engine) -> Rewriter | None:
     return None if engine.llm is None or engine.settings.recall.rewriter == "rules" else ModelRewriter(engine.llm)
 
 
-def _turns_exist(engine: Engine, scope: Scope, pending: Pending) -> bool:
+def _turns_exist(engine: Engine, scope: Scope, pending: Pending, recent: Sequence[Turn]) -> bool:
     """Whether every turn of the options still exists: deleted text must not be shown again."""
     numbers = {option.turn_number for option in pending.options}
-    if not numbers:
-        return True
-    turns = engine.store.turns.page(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
-    return numbers <= {turn.turn_number for turn in turns if not turn.damage}
+    if not numbers <= {turn.turn_number for turn in recent}:
+        recent = engine.store.turns.page(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    return numbers <= {turn.turn_number for turn in recent if not turn.damage}
 
 
 def past_turn(turn: Turn) -> PastTurn:

@@ -329,7 +329,6 @@ FOLLOWUPS = FollowUpWords(
     every=words("all"),
     none=words("none neither"),
     none_alone=words("neither"),
-    not_alone=frozenset(),
     label_articles=frozenset(),
     label_article_needed=False,
     requests=words(
@@ -348,8 +347,6 @@ FOLLOWUPS = FollowUpWords(
     infinitive=NOTHING,
     first_person=NOTHING,
     action_askers=frozenset(),
-    feminine=frozenset(),
-    masculine=frozenset(),
     of_two=words("former latter"),
     personal=words("it they them he she him itself themselves"),
     plural_pronouns=words("they them their theirs these those themselves ones"),
@@ -488,7 +485,7 @@ FOLLOWUPS = FollowUpWords(
         r"|\bearlier (?:in (?:this|our) (?:conversation|chat)|you)\b"
     ),
     recalled=(
-        r"\bthe (?:\w+ ){1,3}?you (?:gave|quoted|called|brought up|used|listed|put|picked|chose|suggested)\b"
+        r"\b(?:the|that|those) (?:\w+ ){1,3}?(?:that |which )?you (?:\w+ed|gave|brought up|put|chose|said|told me|wrote)\b"
         r"|\b(?:thing|point|part|bit|one) (?:from|you made) (?:before|earlier)\b|\b(?:thing|part|bit) from before\b"
         r"|\byour point (?:about|on)\b|\bfrom your (?:first|earlier|previous) (?:list|answer)\b"
         r"|\bwhy did you (?:say|suggest|recommend)\b|\bwhat did you call\b|\bto come back to\b|"
@@ -496,7 +493,7 @@ FOLLOWUPS = FollowUpWords(
         r"|\bwhat (?:did|do) you mean (?:by|with)\b"
     ),
     the_one=(
-        r"\bthe ones? (?:about|with|on|for|from|in|by|using|where) (\w+(?: \w+){0,3})"
+        r"\bthe ones? (?:about|with|on|for|from|in|by|using|where|that|which) (\w+(?: \w+){0,3})"
         r"|\bthe (\w+(?: \w+){0,2}) (?:one|option|idea|method|approach|row|tip|suggestion|step|point)\b"
     ),
     last_answer=(
@@ -591,10 +588,6 @@ FOLLOWUPS = FollowUpWords(
         r"(?P<add>.+ as in .+)",
         r"(?:oops|ops|no|nope|no no|sorry|wait|hang on|hold on|my mistake|my bad|wrong \w+|correction)(?: sorry| wait)?"
         r"(?: [,.:;!])+ (?:i )?(?P<bare>\w+(?: [^?]+)?)",
-    ),
-    about_talk=(
-        r"(?:(?:and|so|ok|well) ,? ?)*what (?:did|have|were) we (?:just |been )?(?:talk\w*|discuss\w*|say|said|cover\w*|chat\w*)"
-        r"(?: about)?(?: so far| until now| today| yesterday| earlier| before| last \w+| here)? ?[?.!]*"
     ),
     about_self=(
         r"^(?:(?:and|so|but|ok|hey|by the way) ,? ?)*(?:(?:what|who|when|where|which|how old|how tall)(?: s| is| are| was| were)"

@@ -62,7 +62,6 @@ class FollowUpWords:
     every: Words
     none: Words
     none_alone: Words
-    not_alone: Words
     group_pronouns: Words
     number_words: Words
     measures: str
@@ -79,8 +78,6 @@ class FollowUpWords:
     first_person: str
     action_askers: Words
     # Pronouns; determiners tell the gender of what they may stand for.
-    feminine: Words
-    masculine: Words
     # "the latter": one of the two sides of a choice, before it is a place in a list.
     of_two: Words
     personal: Words
@@ -146,7 +143,6 @@ class FollowUpWords:
     slip_leads: str = r"(?!)"
     # A question about the speaker, which is complete whatever was talked about ("where do I live?").
     about_self: str = r"(?!)"
-    about_talk: str = r"(?!)"
     # What follows or precedes the new part and is none of it ("too", "sorry").
     part_fillers: Words = frozenset()
     # Words that introduce a name after a general noun ("called"); verbs that tell nothing of their subject.
@@ -169,8 +165,13 @@ class FollowUpWords:
     person_genders: Mapping[str, str] = field(default_factory=dict)
     # Abbreviations and common typing errors of cue words, one word for one.
     spellings: Mapping[str, str] = field(default_factory=dict)
-    # Whether a verb may stand without a subject, and the forms that then open a question.
-    bare_predicate: str = r"(?!)"
+    # Verbs that may stand without a subject: which forms, after which the subject may stand, and which take objects.
+    third_person: str = r"(?!)"
+    subject_follows: Words = frozenset()
+    objects_follow: Words = frozenset()
+    existential: Words = frozenset()
+    happens: Words = frozenset()
+    past_form: str = r"(?!)"
     # Words that tell that several are spoken of, by themselves or by the ending of a verb.
     plural_verb: str = r"(?!)"
     # Thanks, refusals, and words of messages that only acknowledge.
@@ -213,10 +214,10 @@ class FollowUpWords:
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
             "measures infinitive participle past first_person enclitic pleonastic own_subject openers bare_question "
-            "zero_subject bare_predicate plural_verb "
+            "zero_subject third_person past_form plural_verb "
             "statement back recalled the_one last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction "
-            "slip_opens slip_ends slip_leads about_self about_talk"
+            "slip_opens slip_ends slip_leads about_self"
         )
         return whole | {name: re.compile(getattr(self, name)) for name in names.split()}
 

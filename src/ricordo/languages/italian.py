@@ -186,6 +186,7 @@ _AUX = """è e' sono era erano fu furono sarà saranno sia siano essere stato st
     hai ha abbiamo avete hanno aveva avevo avevi avevano avrà avere avuto posso puoi può possiamo potete possono
     potrebbe potrei potresti devo devi deve dobbiamo dovete devono dovrebbe dovrei voglio vuoi vuole vogliono
     vorrei vorresti conviene bisogna serve servono c"""
+_PAST_FORM = r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]"
 _WH = """che cosa cos quale quali qual chi come quando dove perché perche quanto quanta quanti quante mai"""
 _PRONOUNS = """io tu lui lei noi voi loro mi ti si ci vi lo la li le gli ne me te se ce ve mio mia miei mie tuo
     tua tuoi tue suo sua suoi sue nostro nostra nostri nostre vostro vostra questo questa questi queste quest
@@ -361,7 +362,6 @@ FOLLOWUPS = FollowUpWords(
     every=words("tutti tutte"),
     none=words("nessuno nessuna"),
     none_alone=frozenset(),
-    not_alone=words("prima"),
     label_articles=words("il la l del della dell sul sulla sull al alla all"),
     label_article_needed=True,
     requests=words(
@@ -380,8 +380,6 @@ FOLLOWUPS = FollowUpWords(
     infinitive=r"\w{2,}(?:are|ere|ire|rre)",
     first_person=r"\w{4,}o",
     action_askers=words("cosa"),
-    feminine=words("la una della dalla alla nella sulla"),
-    masculine=words("il lo un uno del dello dal dallo al allo nel nello sul sullo"),
     of_two=frozenset(),
     personal=words("lui lei esso essa essi esse loro ciò"),
     plural_pronouns=words("loro essi esse questi queste quelli quelle li"),
@@ -527,8 +525,7 @@ FOLLOWUPS = FollowUpWords(
         r"|\bsopra citat[oaie]\b"
     ),
     recalled=(
-        r"\b(?:che|di cui|a cui|cui) (?:mi )?(?:dicevi|suggerivi|accennavi|parlavi|consigliavi|citavi|nominavi|indicavi"
-        r"|hai (?:messo|nominato|citato|indicato|consigliato|suggerito|elencato|dato|usato))\b"
+        r"\b(?:che|di cui|a cui|cui) (?:mi |ci )?(?:\w{2,}[aei]vi|(?:hai|avevi) (?:\w+ )?\w{2,}(?:at|it|ut|st|tt|ss)o)\b"
         r"|\bmi (?:accennavi|parlavi|dicevi)\b|\bquel discorso d\w+\b|\b(?:riprendendo|riprendo|ripartiamo da\w*)\b|"
         r"\b(?:cosa|che) (?:mi |ci )?(?:dicevi|raccontavi)(?: prima)? " + _ABOUT + r"\b"
         r"|\b(?:accennavi|parlavi|menzionavi|citavi)(?: prima| poco fa)? " + _ABOUT + r"\b"
@@ -537,7 +534,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     the_one=(
         r"\bquell[oaie] " + _ABOUT + r" (\w+(?: \w+){0,3})"
-        r"|\bquell[oaie] (?:con|col|coi|per|in|nel|nella|da|dal|dalla|dall|dai) (\w+(?: \w+){0,3})"
+        r"|\bquell[oaie] (?:che|con|col|coi|per|in|nel|nella|da|dal|dalla|dall|dai) (\w+(?: \w+){0,3})"
         r"|\b(?:quell[oae]|quelli) (\w{4,})(?= ?$| [^\w\s]| (?:com|quanto|quando|dove|perché|è|ha|costa|va)\b)"
     ),
     last_answer=(
@@ -630,11 +627,6 @@ FOLLOWUPS = FollowUpWords(
         """due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette
         diciotto diciannove venti trenta quaranta cinquanta sessanta settanta ottanta novanta cento mille"""
     ),
-    about_talk=(
-        r"(?:(?:e|allora|ok) ,? ?)*(?:di )?(?:che cosa|cosa|che) (?:abbiamo|avevamo|ci siamo|ci eravamo|stavamo)"
-        r" (?:parlato|discusso|detti|detto|parlando|chiacchierato)"
-        r"(?: finora| fin qui| oggi| ieri| prima| l altra volta| la volta scorsa| la settimana scorsa)? ?[?.!]*"
-    ),
     about_self=(
         r"^(?:(?:e|ma|ok|senti|a proposito) ,? ?)*(?:come mi chiamo\b|chi sono io\b|(?:dove|con chi|da quanto) (?:abito|vivo)\b"
         r"|quanti anni ho\b|che lavoro faccio\b|(?:dove|per chi|cosa|che cosa) (?:lavoro|studio|insegno)\b"
@@ -685,16 +677,23 @@ FOLLOWUPS = FollowUpWords(
         qlli, quello qll, questa qsta, queste qste, questi qsti, questo qst, quindi qndi, sono sn, tutto tt"""
     ),
     plural_verb=r"\w{2,}(?:[aei]no|ono|anno|ero)|sono|hanno|loro|entrambi|entrambe",
-    bare_predicate=(
-        r"^(?:(?:ok|ma|e|allora|però|invece|scusa) ,? ?)*(?:(?:(?:a|da|di|in|con|per|su) )?"
-        r"(?:che cosa|cosa|come|quando|dove|perché|chi|quanto|quanta|quanti|quante|quale|quali|qual|che)"
-        r"(?: (?!è|sono|ha|hanno|può|possono|deve|va)\w+){0,2} )?(?:mi accorgo se |ancora |non |si )?"
-        r"(?:è|era|fu|furono|erano|sono|sarà|ha|hanno|aveva|avevano|può|possono|potrebbe|deve|devono|dovrebbe|va|vanno|andrebbe"
-        r"|viene|vengono|riesce|riescono|esistono|resta|restano|vive|vivono|scade|scadono|dura|durano|costa|costano|pesa|pesano"
-        r"|funziona|funzionano|serve|morì|nacque) ?(?:stat[oaie] )?(?P<predicate>(?:ancora |anche |più |molto )?"
-        r"(?:\w+(?:at|it|ut|st|rt|tt|s|ss|n)[oaie]|\w+(?:are|ere|ire)|\w+os[oaie])?)"
-        r"(?: (?:a|ad|da|in|con|per|su|di|al|allo|alla|ai|alle|dal|dalla|nel|nella|nei|nelle|sul|sulla|ancora|anche|solo|bene|male"
-        r"|prima|dopo|subito|mai|sempre|davvero|d|default)\b(?: (?!(?:un|una|uno|il|lo|la|i|gli|le|l)\b)\w+)*)?$"
+    third_person=(
+        r"(?:è|era|fu|furono|erano|sono|sarà|saranno|ha|hanno|aveva|avevano|può|possono|potrebbe|potrebbero|poteva|deve|devono"
+        r"|dovrebbe|dovrebbero|va|vanno|andrebbe|viene|vengono|veniva|venne|riesce|riescono|resta|restano|vive|vivono|scade"
+        r"|scadono|dura|durano|costa|costano|pesa|pesano|funziona|funzionano|serve|servono|cresce|crescono|rende|rendono"
+        r"|sta|stanno|morì|nacque|vinse|scrisse|visse|disse|fece|fecero|prese|mise|nasce|muore|piove|contiene|consuma|brucia"
+        r"|ascolta|parla|arriva|arrivano|torna|entra|esce|rischia|sopporta|regge|tiene|vuole|vogliono|perde|perdono|mangia"
+        r"|mangiano|beve|dorme|corre|abita|lavora|guadagna|insegna|gira|pota|usa|apre|aprono|chiude|chiudono|parte|partono"
+        r"|" + _PAST_FORM + r")"
+    ),
+    past_form=_PAST_FORM,
+    happens=words("successo succede accaduto accade capitato capita"),
+    existential=words("ci c ce"),
+    subject_follows=words(
+        "è era fu furono erano sono sarà saranno costa costano dura durano pesa va vanno resta restano"
+    ),
+    objects_follow=words(
+        "ha hanno aveva avevano può possono potrebbe potrebbero deve devono dovrebbe dovrebbero vuole vogliono"
     ),
     verb_markers=words("si mi ti ci vi"),
     verb_markers_alone=True,
