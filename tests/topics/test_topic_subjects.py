@@ -18,6 +18,7 @@ from ricordo.topics.subjects import (
     decide_turn,
     form_of,
     is_polite,
+    manner_of,
     small_talk_of,
     turns_compared,
 )
@@ -100,16 +101,16 @@ def test_the_vector_of_a_question_says_how_it_is_meant(name: str) -> None:
     assert scale is not None
     size = {direction.size for direction, _ in scale.manner.values()}.pop()
     for vector in (np.eye(1, size, dtype=np.float32)[0], np.full(size, 1e6, dtype=np.float32)):
-        signs = scale.manner_of(vector)
+        signs = manner_of(vector, scale)
         assert signs.keys() == {"opens", "comes_back"}
         assert all(-1 <= sign <= 1 for sign in signs.values())
-    assert set(scale.manner_of(np.ones(size + 1, dtype=np.float32)).values()) == {0.0}
+    assert set(manner_of(np.ones(size + 1, dtype=np.float32), scale).values()) == {0.0}
 
 
 def test_an_opening_question_is_told_from_a_follow_up_by_its_vector() -> None:
     """A question that lacks nothing opens more than one that leans on the talk, before any topic is compared."""
     opening, following = (
-        [SCALE.manner_of(EMBEDDER.embed_passages([text])[0])["opens"] for text in texts]
+        [manner_of(EMBEDDER.embed_passages([text])[0], SCALE)["opens"] for text in texts]
         for texts in (("What is a leap year?", "Who invented the radio?"), ("how often?", "and with milk?"))
     )
     assert min(opening) > max(following)

@@ -26,6 +26,7 @@ from ricordo.topics.subjects import (
     TopicTurn,
     decide_turn,
     form_of,
+    manner_of,
     observe,
     small_observations,
     small_talk_of,
@@ -311,7 +312,7 @@ def train(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale, de
 
     def signs(turn: TopicTurn) -> dict[str, float]:
         fold, _ = questions.get(turn.question.text, (0, ""))
-        return folds[fold].manner_of(turn.question.vector)
+        return manner_of(turn.question.vector, folds[fold])
 
     rows, weight = [], []
     for name, cases in sets.items():

@@ -225,8 +225,9 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
         shift = max(shift, -scale.give * scale.spread)
     else:
         asks = weights.asks * (("?" in message.text) - 1)
-        if scale.subjects:
-            asks += weights.manner * scale.subjects.manner_of(message.vector)["opens"]
+        direction, offset = scale.subjects.manner["opens"] if scale.subjects else (message.vector[:0], 0.0)
+        if direction.size == message.vector.size:  # what its vector alone says: it opens a subject
+            asks += weights.manner * min(max(float(direction @ message.vector) + offset, -1.0), 1.0)
     content = _content(message.text)
     known: set[str] = set().union(*(_content(said.text) for said in recent))
     words = min(sum(1 for _ in _WORD.finditer(message.text)), _MOST_WORDS)

@@ -258,12 +258,20 @@ def decide_turn(turn: TopicTurn, active_id: str | None, known: Sequence[KnownTop
     return Decision(best, "follow-up" if most < 0 else "close" if best == active_id else "returns", most)
 
 
+def manner_of(question: Vector, scale: SubjectScale) -> dict[str, float]:
+    """The signs that the vector of a question shows, from -1 to 1; 0 for a vector of another length."""
+    return {
+        name: max(-1.0, min(1.0, float(direction @ question) + offset)) if direction.size == question.size else 0.0
+        for name, (direction, offset) in scale.manner.items()
+    }
+
+
 def score(
     turn: TopicTurn, form: QuestionForm, active_id: str | None, known: Sequence[KnownTopic], scale: SubjectScale
 ) -> FloatArray:
     """How well a turn fits each topic; a new one scores 0."""
     seen = observe(turn, known, scale.chance)
-    shape = form.observations | scale.manner_of(turn.question.vector)
+    shape = form.observations | manner_of(turn.question.vector, scale)
     weights = scale.weights
     weighted = {name: weights.back.get(name, 0.0) * column for name, column in seen.items()}
     back = sum(weighted.values(), np.zeros(len(known)))

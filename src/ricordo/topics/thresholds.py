@@ -47,10 +47,7 @@ class SubjectWeights:
 
 @dataclass(frozen=True, slots=True)
 class SubjectScale:
-    """What whole turns are judged by: what is chance for an embedder, the weights, and what a question's vector says.
-
-    `manner`: a direction and an offset for each sign of a question: it opens a subject, it takes one up again.
-    """
+    """What whole turns are judged by: chance, weights, and for each sign of a question a direction and an offset."""
 
     chance: Chance
     weights: SubjectWeights
@@ -59,13 +56,6 @@ class SubjectScale:
     def moved(self, by: float) -> "SubjectScale":
         """This scale with a threshold set by hand, so much above the measured one."""
         return replace(self, chance=self.chance.moved(by))
-
-    def manner_of(self, question: "Vector") -> dict[str, float]:
-        """The signs of a question as numbers, from -1 to 1; 0 for a vector of another length."""
-        return {
-            name: max(-1.0, min(1.0, float(direction @ question) + offset)) if direction.size == question.size else 0.0
-            for name, (direction, offset) in self.manner.items()
-        }
 
 
 _FITTED = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(encoding="utf-8"))
