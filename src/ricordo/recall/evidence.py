@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -125,13 +126,17 @@ def question_words(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     A word is meaningless only if the question's own language says so; it is stemmed in every language, since
     a message may be in another one, and spelled in every way. A question made of small words alone keeps them all.
     """
-    words = tokens(text)
-    stop = language_by_code(guess_language_of(words)).vocabulary.stop_words
-    kept = [word for word in tokens(_ELIDED.sub(" ", fold(text))) if word not in stop] or words
+    stop = language_by_code(_language(text)).vocabulary.stop_words
+    kept = [word for word in tokens(_ELIDED.sub(" ", fold(text))) if word not in stop] or tokens(text)
     found: dict[tuple[int, ...], str] = {}
     for word in kept:
         found.setdefault(_variants(word), word)
     return tuple((word, variants) for variants, word in found.items())
+
+
+@lru_cache(maxsize=64)
+def _language(question: str) -> str:
+    return guess_language_of(tokens(question))
 
 
 @lru_cache(maxsize=20_000)
@@ -190,11 +195,12 @@ _REPETITION, _LENGTH = 1.2, 0.75
 _ELSEWHERE = 50  # messages added to the count for rarity: in a small index no word is rare or common yet
 _MOST_WORDS = 32  # of a longer question only the rarest words count
 _LEADING = 64  # messages among which the one with most of the question's words is looked for
-_MOST_OF_IT = 0.8  # share of the question from which on words know it
+_MOST_OF_IT = {"en": 0.8}  # share of the question from which on words know it; all of it in other languages
 _DOUBT = 1.5  # how steeply the certainty of words falls below that share
 _NEIGHBOUR_MEANING = 0.1
 _STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
 _MOST_SIMILAR = 8.0  # standard deviations; what is beyond counts no more
+_NAMED = 2 / 3  # how much a named speaker's own messages count beside those of a role
 _SUBSTANCE = 8  # content words from which on a message can hold an answer by itself
 _LIKELY_WORDS = 0.5  # word evidence from which on the first-stage search keeps a message in any case
 _DAY = 86_400.0
@@ -275,8 +281,40 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
         said,
         worths,
         weight,
-        min(1.0, contained / weight / _MOST_OF_IT) ** _DOUBT if weight > 0 else 0.0,
+        min(1.0, contained / weight / _MOST_OF_IT.get(_language(question), 1.0)) ** _DOUBT if weight > 0 else 0.0,
     )
+
+
+_FEW, _MANY = 6, 12  # words up to which a question is asked with care, and from which on a kind is named in passing
+_VECTORS_KNOW = {"en": 2 / 3}  # share that counts in a language in which the vectors know many kinds themselves
+
+
+def kind_evidence(index: OwnerIndex, question: str) -> Vectors | None:
+    """Which messages name a thing of a kind that the question names ("which vegetable": "peppers"), rare ones more."""
+    asked = question_words(question)
+    table = _kinds()
+    named = [things for _, variants in asked if (things := tuple(t for v in variants for t in table.get(v, ())))]
+    if not named or len(asked) >= _MANY:
+        return None
+    heard = index.postings.find(named, len(index))
+    holders = np.bincount(heard.words, minlength=len(named))
+    rarity = (np.log((len(index) + _ELSEWHERE) / (holders + 0.5)) / np.log(20)).clip(0, 1)
+    found = np.zeros(len(index), dtype=np.float32)
+    np.maximum.at(found, heard.rows, rarity[heard.words].astype(np.float32))
+    needed = _VECTORS_KNOW.get(_language(question), 1.0) * min(1.0, (_MANY - len(asked)) / _FEW)
+    found *= np.float32(needed) * (1 - index.links.pages)
+    return found
+
+
+@cache
+def _kinds() -> dict[int, tuple[int, ...]]:
+    """The things of each kind, as hashed stems (training/recall/kinds.txt)."""
+    with files("ricordo.recall").joinpath("kinds.npz").open("rb") as opened, np.load(opened) as stored:
+        lines = [tuple(each.tolist()) for each in np.split(stored["things"], stored["ends"][:-1])]
+        found: dict[int, tuple[int, ...]] = {}
+        for kind, line in zip(stored["kinds"].tolist(), stored["lines"].tolist(), strict=True):
+            found[kind] = found.get(kind, ()) + lines[line]
+    return found
 
 
 def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> Rows:
@@ -414,10 +452,10 @@ def _messages_within(times: NDArray[np.float64], period: "Period") -> tuple[floa
 
 
 def speaker_evidence(index: OwnerIndex, question: str) -> Vectors | None:
-    """1 for the messages of the speaker or the role that the question asks about."""
+    """1 for the messages of the role that the question asks about; less for a speaker: another may tell of them."""
     named = named_speakers(question, index.speakers.names)
     if named:
-        return index.speakers.among(named).astype(np.float32)
+        return index.speakers.among(named) * np.float32(_NAMED)
     role = pointed_role(question)
     if role is None or len(index.roles.names) < 2:
         return None

@@ -19,6 +19,7 @@ from ricordo.recall.evidence import (
     WordEvidence,
     answer_evidence,
     assistant_evidence,
+    kind_evidence,
     meaning_evidence,
     speaker_evidence,
     substance_evidence,
@@ -74,17 +75,18 @@ class EvidenceWeights:
     meaning: float = 0.6
     yielding: float = 1.0
     time: float = 0.35
-    speaker: float = 0.06
+    speaker: float = 0.09
+    kind: float = 0.15
     topic: float = 0.05
     substance: float = 0.1
     answer: float = 0.3
-    asks: float = 0.1
-    length: float = 0.25
-    assistant: float = 0.08
+    asks: float = -0.1
+    length: float = -0.25
+    assistant: float = -0.08
 
     @property
     def total(self) -> float:
-        """The score that counts as 1; only the answer to a similar question may reach beyond it, and is cut."""
+        """The score that counts as 1; what an answer or a kind adds may reach beyond it, and is cut."""
         return self.words + self.meaning + self.time + self.speaker + self.topic + self.substance
 
 
@@ -103,8 +105,9 @@ class RankedMessage(NamedTuple):
 
 
 DEFAULT_WEIGHTS = EvidenceWeights()
+_TOLD = ("time", "speaker", "kind", "topic")  # what stands in the reasons, besides words and meaning
 # An embedder that compares letters knows little that words do not.
-_LETTERS = EvidenceWeights(words=0.9, meaning=0.1, yielding=0.2)
+_LETTERS = EvidenceWeights(words=0.9, meaning=0.1, yielding=0.2, kind=0.3)
 
 
 def weights_for(embedder: str) -> EvidenceWeights:
@@ -129,15 +132,23 @@ def rank(
         if scored is None:
             return []
         scores, evidence = scored
-        rows = _best(index, scores, limit)
-        sure = evidence.sureness(weights) / weights.total
+        rows, led = _best(index, scores, limit)
+        # Something is always nearest: a score is trusted less where only meaning speaks.
+        sure = (1 - evidence.given_up(weights) * weights.words / (weights.words + weights.meaning)) / weights.total
         words, numbers = evidence.words, (scores[rows] * sure).clip(0, 1).tolist()
         covered = words.coverage([index.same_turn(row) for row in rows])
         each_row = zip(
             rows, numbers, words.said_by(index, rows), covered, index.cosines(rows, question.vector), strict=True
         )
+        through = {row: (_THROUGH,) for row in led}
         return [
-            RankedMessage(index.message_ids[row], number, evidence.reasons(index, row, *said), share, cosine)
+            RankedMessage(
+                index.message_ids[row],
+                number,
+                evidence.reasons(index, row, *said) + through.get(row, ()),
+                share,
+                cosine,
+            )
             for row, number, said, share, cosine in each_row
         ]
 
@@ -146,7 +157,7 @@ def rank_all(index: "OwnerIndex", question: RecallQuestion, weights: EvidenceWei
     """The ids of all messages that `rank` would find, in its order, without the reasons: for measurements."""
     with index.lock:
         scored = _scored(index, question, Filters(), weights)
-        return [index.message_ids[row] for row in _best(index, scored[0], len(index))] if scored else []
+        return [index.message_ids[row] for row in _best(index, scored[0], len(index))[0]] if scored else []
 
 
 def _scored(
@@ -166,24 +177,13 @@ class _Evidence:
 
     words: WordEvidence
     meaning: MeaningEvidence | None
-    time: "Vectors | None"
-    speaker: "Vectors | None"
-    topic: "Vectors | None"
-    answer: "Vectors | None"
-    substance: "Vectors"
-    asks: NDArray[np.bool_]
-    length: "Vectors"
-    assistant: "Vectors | None"
+    others: Mapping[str, "Vectors | NDArray[np.bool_] | None"]  # by the names of their weights
     periods: tuple[Period, ...]
     found: NDArray[np.bool_]
 
     def given_up(self, weights: EvidenceWeights) -> float:
         """The share of the words' weight that goes to meaning."""
         return weights.yielding * (1 - self.words.certainty) if self.meaning is not None else 0.0
-
-    def sureness(self, weights: EvidenceWeights) -> float:
-        """How far a score can be trusted: something is always nearest, so less where only meaning speaks."""
-        return 1 - self.given_up(weights) * weights.words / (weights.words + weights.meaning)
 
     def weighed(self, weights: EvidenceWeights) -> "Vectors":
         given_up = self.given_up(weights)
@@ -192,18 +192,10 @@ class _Evidence:
         else:
             total = np.float32(weights.words * (1 - given_up)) * self.words.share
             total += np.float32(weights.meaning + weights.words * given_up) * self.meaning.share
-        for weight, kind in (
-            (weights.substance * (1 - given_up), self.substance),  # short messages live on borrowed words
-            (weights.time, self.time),
-            (weights.speaker, self.speaker),
-            (weights.topic, self.topic),
-            (weights.answer, self.answer),
-            (-weights.asks, self.asks),
-            (-weights.length, self.length),
-            (-weights.assistant, self.assistant),
-        ):
+        for name, kind in self.others.items():
             if kind is not None:
-                total += np.float32(weight) * kind
+                share = 1 - given_up if name == "substance" else 1.0  # short messages live on borrowed words
+                total += np.float32(getattr(weights, name) * share) * kind
         return total.astype(np.float32)
 
     def reasons(self, index: "OwnerIndex", row: int, said: Sequence[str], near: Sequence[str]) -> tuple[str, ...]:
@@ -215,11 +207,14 @@ class _Evidence:
             found.append(f"meaning: {self.meaning.share[row]:.2f}")
             if not said:
                 found.append("asked in other words")
-        if self.time is not None and self.time[row] >= 0.25:
+        told = {name: 0.0 if (kind := self.others[name]) is None else float(kind[row]) for name in _TOLD}
+        if told["time"] >= 0.25:
             found.append(f"time: {', '.join(period.text for period in self.periods)}")
-        if self.speaker is not None and self.speaker[row] > 0:
+        if told["speaker"]:
             found.append(f"speaker: {index.speakers.name(row) or index.roles.name(row)}")
-        if self.topic is not None and self.topic[row] > 0:
+        if told["kind"]:
+            found.append("kind: a thing of the kind that the question names")
+        if told["topic"]:
             found.append(f"topic: {index.topics.name(row)}")
         return tuple(found or ["meaning: weak"])
 
@@ -228,18 +223,22 @@ def _gather(index: "OwnerIndex", question: RecallQuestion, allowed: NDArray[np.b
     words = word_evidence(index, question.text, allowed)
     meaning = meaning_evidence(index, question.vector, words.share, allowed)
     named = periods(question.text, question.now)
-    found = words.share > 0 if meaning is None else (words.share > 0) | index.has_vector
+    kind = kind_evidence(index, question.text)
+    found = (words.share > 0) | (index.has_vector if meaning else kind is not None and kind > 0)
     return _Evidence(
         words=words,
         meaning=meaning,
-        time=time_evidence(index, named),
-        speaker=speaker_evidence(index, question.text),
-        topic=topic_evidence(index, question.topics),
-        answer=answer_evidence(index, meaning),
-        substance=substance_evidence(index, meaning),
-        asks=index.asks,
-        length=index.links.pages,
-        assistant=assistant_evidence(index, question.text),
+        others={
+            "time": time_evidence(index, named),
+            "speaker": speaker_evidence(index, question.text),
+            "kind": kind,
+            "topic": topic_evidence(index, question.topics),
+            "answer": answer_evidence(index, meaning),
+            "substance": substance_evidence(index, meaning),
+            "asks": index.asks,
+            "length": index.links.pages,
+            "assistant": assistant_evidence(index, question.text),
+        },
         periods=named,
         found=found,
     )
@@ -279,17 +278,42 @@ def _tags(index: "OwnerIndex", filters: Filters) -> Iterator[frozenset[str]]:
         yield own | of_topic[topic]
 
 
-def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> list[int]:
-    """The rows of the highest finite scores, in a total order."""
-    if limit < 1:
-        return []
-    bar = -np.inf
-    if limit < len(scores):
-        # Every row that ties with the last place is kept, so that the order of ties is deterministic.
-        bar = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-    rows = np.flatnonzero((scores >= bar) & (scores > -np.inf))
-    key = sorted(rows.tolist(), key=lambda row: (-float(scores[row]), -float(index.times[row]), index.message_ids[row]))
-    return key[:limit]
+# The second look: what the first hits lead to.
+_FIRST, _LEADING = 10, 20  # places that the first look decides; places whose messages lead to others
+_CLOSE = 0.1  # below the best, at which a message leads to others e times less
+_LED_FIRST, _LED, _SAME_SPEAKER = 0.02, 0.15, 0.03  # what that adds among the first ones, what others lack
+_CLEARLY = 0.25  # share of it that is worth a reason
+_THROUGH = "found through another message"
+
+
+def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int], set[int]]:
+    """The rows of the highest finite scores, in a total order, and those that other messages led to.
+
+    After a second look: the first ten keep their places before the rest; of the rest, short messages of the sessions
+    that the first ones are from stand before others. Scores are changed in place.
+    """
+    rows = _at_least(scores, max(limit, _LEADING), _LED + _SAME_SPEAKER)
+    if limit < 1 or not len(rows):
+        return [], set()
+    told = scores[rows]
+    ordered = np.sort(told)[::-1]
+    first, leading = (told >= ordered[:places][-1] for places in (_FIRST, _LEADING))
+    leads = np.where(leading, np.exp((told - ordered[0]) / _CLOSE), 0)
+    sessions, speakers = index.sessions.codes[rows], index.speakers.codes[rows]
+    strength = np.bincount(sessions, leads)
+    through = (strength[sessions] - leads) / strength.max() * index.links.nearness[rows]
+    same = np.isin(speakers, speakers[told == ordered[0]])
+    told += np.where(first, _LED_FIRST * through, _LED * (through - 1)) + _SAME_SPEAKER * (same - 1.0 * ~first)
+    scores[rows] = told
+    best = rows[_at_least(told, limit)].tolist()
+    best.sort(key=lambda row: (-float(scores[row]), -float(index.times[row]), index.message_ids[row]))
+    return best[:limit], set(rows[~first & (through >= _CLEARLY)].tolist())
+
+
+def _at_least(scores: "Vectors", places: int, less: float = 0.0) -> NDArray[np.int64]:
+    """The places of the highest finite scores, ties with the last one included, and those at most `less` below it."""
+    bar = np.partition(scores, len(scores) - places)[len(scores) - places] - less if places < len(scores) else -np.inf
+    return np.flatnonzero((scores >= bar) & (scores > -np.inf))
 
 
 MIN_COVERAGE = 0.25  # of the question's words, a rare one counting more
