@@ -296,11 +296,11 @@ def kind_evidence(index: OwnerIndex, question: str) -> Vectors | None:
     named = [things for _, variants in asked if (things := tuple(t for v in variants for t in table.get(v, ())))]
     if not named or len(asked) >= _MANY:
         return None
-    heard = index.postings.find(named, len(index))
-    holders = np.bincount(heard.words, minlength=len(named))
-    rarity = (np.log((len(index) + _ELSEWHERE) / (holders + 0.5)) / np.log(20)).clip(0, 1)
     found = np.zeros(len(index), dtype=np.float32)
-    np.maximum.at(found, heard.rows, rarity[heard.words].astype(np.float32))
+    for heard in filter(None, index.postings.find(named)):
+        rows = np.unique(np.concatenate([each.rows for each in heard]))
+        rarity = np.log((len(index) + _ELSEWHERE) / (len(rows) + 0.5)) / np.log(20)
+        found[rows] = np.maximum(found[rows], np.float32(min(1.0, max(0.0, rarity))))
     needed = _VECTORS_KNOW.get(_language(question), 1.0) * min(1.0, (_MANY - len(asked)) / _FEW)
     found *= np.float32(needed) * (1 - index.links.pages)
     return found

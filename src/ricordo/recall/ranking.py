@@ -140,7 +140,7 @@ def rank(
         each_row = zip(
             rows, numbers, words.said_by(index, rows), covered, index.cosines(rows, question.vector), strict=True
         )
-        through = {row: (_THROUGH,) for row in led}
+        through = dict.fromkeys(led, (_THROUGH,))
         return [
             RankedMessage(
                 index.message_ids[row],
