@@ -231,7 +231,8 @@ class WordEvidence:
             return [0.0] * len(turns)
         first = np.cumsum([0, *map(len, turns[:-1])])
         said = np.logical_or.reduceat(self.said[:, np.concatenate(turns)], first, axis=1)
-        shares: list[float] = (np.einsum("i,ij->j", self.worths, said) / self.asked).tolist()
+        # Rounded, because the last bit of a sum may depend on the number of turns.
+        shares: list[float] = (np.einsum("i,ij->j", self.worths, said) / self.asked).round(9).tolist()
         return shares
 
     def said_by(self, index: OwnerIndex, rows: Sequence[int]) -> list[tuple[list[str], list[str]]]:
