@@ -195,7 +195,7 @@ _REPETITION, _LENGTH = 1.2, 0.75
 _ELSEWHERE = 50  # messages added to the count for rarity: in a small index no word is rare or common yet
 _MOST_WORDS = 32  # of a longer question only the rarest words count
 _LEADING = 64  # messages among which the one with most of the question's words is looked for
-_MOST_OF_IT = {"en": 0.8}  # share of the question from which on words know it; all of it in other languages
+_MOST_OF_IT = 0.8  # share of the question from which on words know it
 _DOUBT = 1.5  # how steeply the certainty of words falls below that share
 _NEIGHBOUR_MEANING = 0.1
 _STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
@@ -282,7 +282,7 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
         said,
         worths,
         weight,
-        min(1.0, contained / weight / _MOST_OF_IT.get(_language(question), 1.0)) ** _DOUBT if weight > 0 else 0.0,
+        min(1.0, contained / weight / _MOST_OF_IT) ** _DOUBT if weight > 0 else 0.0,
     )
 
 

@@ -135,7 +135,7 @@ def rank(
         rows, led = _best(index, scores, limit)
         # Something is always nearest: a score is trusted less where only meaning speaks.
         sure = (1 - evidence.given_up(weights) * weights.words / (weights.words + weights.meaning)) / weights.total
-        words, numbers = evidence.words, (scores[rows] * sure).clip(0, 1).tolist()
+        words, numbers = evidence.words, np.minimum.accumulate(scores[rows] * sure).clip(0, 1).tolist()
         covered = words.coverage([index.same_turn(row) for row in rows])
         each_row = zip(
             rows, numbers, words.said_by(index, rows), covered, index.cosines(rows, question.vector), strict=True
@@ -290,7 +290,7 @@ def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int]
     """The rows of the highest finite scores, in a total order, and those that other messages led to.
 
     After a second look: the first ten keep their places before the rest; of the rest, short messages of the sessions
-    that the first ones are from stand before others. Scores are changed in place.
+    that the first ones are from stand before others.
     """
     rows = _at_least(scores, max(limit, _LEADING), _LED + _SAME_SPEAKER)
     if limit < 1 or not len(rows):
@@ -304,9 +304,9 @@ def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int]
     through = (strength[sessions] - leads) / strength.max() * index.links.nearness[rows]
     same = np.isin(speakers, speakers[told == ordered[0]])
     told += np.where(first, _LED_FIRST * through, _LED * (through - 1)) + _SAME_SPEAKER * (same - 1.0 * ~first)
-    scores[rows] = told
-    best = rows[_at_least(told, limit)].tolist()
-    best.sort(key=lambda row: (-float(scores[row]), -float(index.times[row]), index.message_ids[row]))
+    kept = _at_least(told, limit)
+    place = dict(zip(rows[kept].tolist(), told[kept].tolist(), strict=True))
+    best = sorted(place, key=lambda row: (-place[row], -float(index.times[row]), index.message_ids[row]))
     return best[:limit], set(rows[~first & (through >= _CLEARLY)].tolist())
 
 
