@@ -18,15 +18,7 @@ from ricordo.cli.arguments import (
     session_of,
     user_of,
 )
-from ricordo.cli.output import (
-    SHORT_ID,
-    Output,
-    printable,
-    session_heading,
-    topic_json,
-    turn_json,
-    turn_view,
-)
+from ricordo.cli.output import SHORT_ID, Output, printable, session_heading, topic_json, turn_json, turn_view
 from ricordo.cli.views import hits_json, hits_view, stats_table, topics_table
 from ricordo.limits import check_ids, check_within
 from ricordo.memory import Memory

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.followups.candidates import Focus, items_of, told_apart
+from ricordo.followups.parse import words_of
 from ricordo.followups.phrases import (
     Entity,
     Phrase,
@@ -28,7 +29,6 @@ from ricordo.followups.phrases import (
     nearest,
     phrases,
     tells,
-    words_of,
 )
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,

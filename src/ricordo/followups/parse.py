@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 from ricordo.followups.anaphora import ellipsis, general_nouns, pronouns
 from ricordo.followups.ordinals import label_sequence, places, whole_message
-from ricordo.followups.phrases import written_out
-from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
+from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import AnyLanguage, Words
 from ricordo.languages.text import (
@@ -19,10 +18,12 @@ from ricordo.languages.text import (
     is_content,
     is_topical,
     language_of,
+    respelled,
     root,
     sentences,
     split_words,
     stem,
+    written_out,
 )
 
 _MARKS = frozenset(",.;:!?…")
@@ -40,6 +41,12 @@ _LONGEST_OF_TALK = 9  # words of a question about the whole talk
 _TALK = AnyLanguage(r"(?:<dialogue.talk>)\b", flags=0)
 _SHORT_WORD = 4  # letters: shorter words differ from too many others by one
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
+
+
+def words_of(talk: Talk) -> WordSpans:
+    """The words of the question with abbreviations and misspelt words written out."""
+    line = written_out(talk.question, talk.language)
+    return respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
 
 
 def parse(

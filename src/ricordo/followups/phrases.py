@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, is_content, is_topical, respelled, root, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,12 +377,6 @@ def _noun_agreement(noun: str, language: FollowUpWords) -> tuple[str, bool]:
     return {"a": "f", "o": "m"}.get(noun[-1], ""), noun[-1] in "i"
 
 
-def names_in(answer: str, known: frozenset[str], language: FollowUpWords) -> tuple[str, ...]:
-    """The names of an answer that hold no known stem, each once."""
-    found = (each.phrase for each in entities(answer, language) if each.phrase.proper)
-    return tuple(dict.fromkeys(phrase.text for phrase in found if known.isdisjoint(phrase.stems)))
-
-
 _LONGEST_CLAUSE = 14  # words
 _LIKE = 0.4  # the least likeness of a word that may mean another
 _BY_MEANING = 0.8  # what a word of like meaning counts, where the word itself counts 1
@@ -505,18 +499,7 @@ def _last_named(reference: ReferenceCue, talk: Talk) -> tuple[Entity, ...]:
     return tuple(found[-1:])
 
 
-def words_of(talk: Talk) -> WordSpans:
-    """The words of the question with abbreviations and misspelt words written out."""
-    line = written_out(talk.question, talk.language)
-    return respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
-
-
-@lru_cache(maxsize=256)
-def written_out(question: str, language: FollowUpWords) -> WordSpans:
-    """The words of a question with its abbreviations written out."""
-    return respelled(split_words(question), language.spellings)
-
-
+@lru_cache(maxsize=4096)
 def has_meaning(word: str) -> bool:
     """Whether a word is a common one, so that it is no other word misspelt."""
     return _place(stem(word)) > 0

@@ -39,15 +39,8 @@ from ricordo.followups.candidates import (
     with_items,
 )
 from ricordo.followups.items import headline
-from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, misspelt, parse, refers_back
-from ricordo.followups.phrases import (
-    clause_saying,
-    content_words,
-    has_meaning,
-    in_answer,
-    name_in,
-    words_of,
-)
+from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, misspelt, parse, refers_back, words_of
+from ricordo.followups.phrases import clause_saying, content_words, has_meaning, in_answer, name_in
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,

@@ -12,13 +12,7 @@ from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
 from ricordo.followups.clarify import answer, ask, clarifications_of, key_of
 from ricordo.followups.items import derive_items
-from ricordo.followups.reference import (
-    LONGEST_FOLLOW_UP,
-    ClarificationOption,
-    PastTurn,
-    Pending,
-    Resolved,
-)
+from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationOption, PastTurn, Pending, Resolved
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import Rewriter
 from ricordo.languages.text import language_of

@@ -113,6 +113,12 @@ def respelled(line: WordSpans, spellings: Mapping[str, str]) -> WordSpans:
     return WordSpans(line.original, tokens, " ".join(token.word for token in tokens), tuple(starts), words)
 
 
+@lru_cache(maxsize=256)
+def written_out(question: str, language: "FollowUpWords") -> WordSpans:
+    """The words of a question with its abbreviations written out."""
+    return respelled(split_words(question), language.spellings)
+
+
 def fold(text: str) -> str:
     """The text in one case and without accents: «Perché» and «perche'» become the same."""
     if text.isascii():

@@ -20,17 +20,7 @@ from ricordo.languages.text import fold
 from ricordo.recall.evidence import terms, words_version
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
-from ricordo.recall.stored_rows import (
-    ANSWER,
-    ASKS,
-    BLANK,
-    MARK_BITS,
-    MOST_MESSAGES,
-    NOTED,
-    QUESTION,
-    ROLES,
-    StoredRows,
-)
+from ricordo.recall.stored_rows import ANSWER, ASKS, BLANK, MARK_BITS, MOST_MESSAGES, NOTED, QUESTION, ROLES, StoredRows
 from ricordo.records.turns import TurnVectors, message_id
 
 if TYPE_CHECKING:

@@ -10,15 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Literal
 
-from ricordo.topics.decay import (
-    DAY_SECONDS,
-    DEFAULT_FADING,
-    Fading,
-    MemoryType,
-    half_life,
-    memory_type,
-    priority,
-)
+from ricordo.topics.decay import DAY_SECONDS, DEFAULT_FADING, Fading, MemoryType, half_life, memory_type, priority
 
 FactKind = Literal["name", "preference", "difficulty", "goal", "place", "date", "relation", "other"]
 Trust = Literal["operator", "user_said", "user_edit", "assistant_said", "import", "tool", "document"]

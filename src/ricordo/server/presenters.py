@@ -30,7 +30,6 @@ OPENING_LENGTH = 80
 MOST_SUMMARIES = 20  # of a session in a list of sessions
 CURVE_POINTS = 30
 SNIPPET_LENGTH = 240
-MORE_WORDS = 2
 _POINTED = re.compile(r"turn-(\d{1,9}):")
 _WORD = re.compile(r"\w+", re.UNICODE)
 

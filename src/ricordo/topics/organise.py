@@ -20,15 +20,7 @@ from ricordo.recall.quantization import Vectors, dimensions_of
 from ricordo.records.derived import IMPORTANCE, Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, Turn, turn_id_of
 from ricordo.topics.archive import change_topic, compact, messages_in, pack_all, recount, restore
-from ricordo.topics.assign import (
-    RECENT_MESSAGES,
-    Closeness,
-    Decision,
-    TalkState,
-    TopicMessage,
-    decide,
-    follow_up_kind,
-)
+from ricordo.topics.assign import RECENT_MESSAGES, Closeness, Decision, TalkState, TopicMessage, decide, follow_up_kind
 from ricordo.topics.decay import faded_topics, fading_of
 from ricordo.topics.session_topic import title_of
 from ricordo.topics.subjects import KnownTopic, TopicTurn, decide_turn, turns_compared

@@ -15,14 +15,7 @@ from typing import Literal
 from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import guess_language
-from ricordo.people.facts.claims import (
-    JUDGE,
-    MAX_CLAIM_LENGTH,
-    Claim,
-    ForgetCommand,
-    UserMessage,
-    refusal_reason,
-)
+from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
 from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, supposes
 from ricordo.people.facts.judge import OTHER, Judged, describe, is_available, judge, segments
 from ricordo.people.facts.patterns import claims_in_message, read_clause

@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import detect_language
-from ricordo.people.summaries.evidence import (
-    ORDER,
-    grounded_sentences,
-    is_about,
-    is_stop_word,
-    key_topics,
-    keywords,
-)
+from ricordo.people.summaries.evidence import ORDER, grounded_sentences, is_about, is_stop_word, key_topics, keywords
 from ricordo.people.summaries.extractive import (
     extractive_summary,
     quotable_sentences,

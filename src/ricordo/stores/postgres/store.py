@@ -24,13 +24,7 @@ from ricordo.stores.postgres.pool import Pool, is_pooled, options_of, snapshot
 from ricordo.stores.postgres.replica import READ_LAG, ReadReplica
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
-from ricordo.stores.postgres.transaction import (
-    LONG_TIMEOUT,
-    Cursor,
-    OwnerTransactions,
-    Transaction,
-    row_security_for,
-)
+from ricordo.stores.postgres.transaction import LONG_TIMEOUT, Cursor, OwnerTransactions, Transaction, row_security_for
 from ricordo.stores.postgres.turns import PostgresTurns, erasure_lock
 from ricordo.stores.topic_rules import unpacked
 from ricordo.stores.turn_rows import micros

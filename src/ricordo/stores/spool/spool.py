@@ -31,16 +31,7 @@ from ricordo.stores.spool.segments import (
     replace_file,
     sync_directory,
 )
-from ricordo.stores.spool.writes import (
-    Scope,
-    SpoolRecord,
-    TurnWrite,
-    UpdateSession,
-    Write,
-    decode,
-    encode,
-    owner_of,
-)
+from ricordo.stores.spool.writes import Scope, SpoolRecord, TurnWrite, UpdateSession, Write, decode, encode, owner_of
 from ricordo.stores.write_rules import OwnerErased
 
 log = logging.getLogger("ricordo")
