@@ -137,14 +137,9 @@ def without_reader_phrases(text: str) -> str:
     for each in languages():
         said = each.reader
         for ours in (
-            said.opening,
-            said.absent,
-            said.no_more,
-            said.both,
-            said.never_said,
-            said.no_talk,
-            said.nothing_yet,
-        ):
+            said.opening, said.absent, said.unsure, said.no_more, said.both, said.never_said, said.no_talk,
+            said.nothing_yet, said.nothing_held,
+        ):  # fmt: skip
             if ours in text:
                 text = text.replace(ours, "")
     return text
