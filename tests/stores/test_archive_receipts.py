@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 import ricordo
 from ricordo.errors import DamageError
 from ricordo.prompt.receipt import to_stored
-from ricordo.stores.archive import export
+from ricordo.stores.archive import receipts
 from ricordo.stores.archive.codec import UnreadablePayload
-from ricordo.stores.archive.export import pack_receipt, unpack_receipt
+from ricordo.stores.archive.receipts import pack_receipt, unpack_receipt
 
 FORM_1 = "0128b52ffd243d950000107b7d04001ae604d5660236cc1f7060c02bcd42ff86"
 DIGEST = "de49c10a6d1e22faa82927b3"
@@ -82,17 +82,17 @@ def test_strange_bytes_are_unreadable(strange: bytes) -> None:
 def test_a_frame_that_declares_too_much_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is unpacked that says it is larger than a receipt may be."""
     packed = pack_receipt("x" * 100)
-    monkeypatch.setattr(export, "LARGEST", 99)
+    monkeypatch.setattr(receipts, "LARGEST", 99)
     with pytest.raises(UnreadablePayload, match="declared"):
         unpack_receipt(packed)
 
 
 def test_an_altered_dictionary_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other bytes under its name would read nonsense: they are not used."""
-    monkeypatch.setattr(export, "_DIGESTS", {1: "0" * 64, 2: "0" * 64})
+    monkeypatch.setattr(receipts, "_DIGESTS", {1: "0" * 64, 2: "0" * 64})
     for form in (1, 2):
         with pytest.raises(DamageError, match="reinstall"):
-            export._dictionary.__wrapped__(form)
+            receipts._dictionary.__wrapped__(form)
 
 
 def test_the_form_is_fixed() -> None:

@@ -24,7 +24,7 @@ from ricordo.records.turns import (
 )  # fmt: skip
 from ricordo.stores import write_rules
 from ricordo.stores.archive.codec import UnreadablePayload
-from ricordo.stores.archive.export import OWN_QUESTION, unpack_receipt
+from ricordo.stores.archive.receipts import OWN_QUESTION, unpack_receipt
 from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql

@@ -27,7 +27,7 @@ from ricordo.records.turns import (
     the_message,
 )
 from ricordo.stores import write_rules
-from ricordo.stores.archive.export import OWN_QUESTION, pack_receipt
+from ricordo.stores.archive.receipts import OWN_QUESTION, pack_receipt
 from ricordo.stores.group_commit import Joinable
 from ricordo.stores.sqlite import topics
 from ricordo.stores.sqlite import turn_statements as sql
