@@ -27,7 +27,7 @@ def loaded(**valves: Any) -> Any:
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    with live(service()) as port:
+    with live(service(port=0)) as port:
         yield f"http://127.0.0.1:{port}"
 
 
@@ -131,7 +131,7 @@ def test_without_a_server_the_chat_goes_on() -> None:
 def test_with_a_key_of_the_tenant() -> None:
     """A server with keys takes the filter's key, which speaks for every user; a wrong one means no memory."""
     store = an_empty_store()
-    with live(service(store, auth=True)) as port:
+    with live(service(store, auth=True, port=0)) as port:
         address = f"http://127.0.0.1:{port}"
         given = loaded(server=address, key=a_key(store))
         outlet(given, answered("My cat is called Moon.", "What a name!", "c1"))
