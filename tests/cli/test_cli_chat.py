@@ -102,10 +102,10 @@ def test_a_model_that_is_away_is_an_error(cli: Cli, lesson: str) -> None:
 
 
 def test_a_failing_model_does_not_end_a_talk(cli: Cli, lesson: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each line that fails says why; the next lines are asked, and both questions wait in one session."""
+    """Each line that fails says why; the next lines are asked, both questions wait in one session, the code tells."""
     piped(monkeypatch, "What are the degrees of burns?\nPerché la pelle è rossa?\n")
     ran = cli("chat", "-u", "anna", "--document", lesson, "--llm", "http://127.0.0.1:9/v1#none")
-    assert (ran.code, ran.out) == (0, "")
+    assert (ran.code, ran.out) == (7, "")
     assert [line[:22] for line in ran.err.splitlines() if "ricordo:" in line] == [
         "ricordo: The model can", "ricordo: Il modello no",
     ]  # fmt: skip
@@ -165,6 +165,36 @@ def test_ctrl_c_stops_an_answer_and_keeps_what_was_said(cli: Cli, db: Path) -> N
     kept = cli("show", "-u", "anna", "--json").lines[0]
     assert kept["response"].startswith("one more")
     assert kept["metadata"]["stopped"] is True
+
+
+SILENT = SLOW.replace('yield "one "', "").replace("wait(0.01)", "wait(60)")
+
+
+def test_ctrl_c_stops_an_answer_before_its_first_word(cli: Cli, db: Path) -> None:
+    """A model that says nothing is not waited for: the question stays open, with the cause; exit code 7."""
+    command = [sys.executable, "-c", SILENT, "chat", "Tell me more", "-u", "anna", "--db", str(db)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    assert process.stderr is not None
+    while "said" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=40)
+    assert (process.returncode, out) == (7, "")
+    assert "stopped the answer before its first word" in err
+    (kept,) = cli("show", "-u", "anna", "--json").lines
+    assert (kept["response"], kept["failure"]["cause"]) == (None, "stopped")
+
+
+HALF = SLOW.replace("threading.Event().wait(0.01)", "raise LLMError('broke off', cause='cut')").replace(
+    "import Answered", "import Answered, LLMError"
+)
+
+
+def test_a_half_answer_has_a_line_of_its_own(db: Path) -> None:
+    """What came before a stream broke off ends with its line, so that the next answer begins on another."""
+    command = [sys.executable, "-c", HALF, "chat", "-u", "anna", "--db", str(db)]
+    ran = subprocess.run(command, input="Why?\nHow?\n", capture_output=True, text=True, timeout=120, env=os.environ)
+    assert (ran.returncode, ran.stdout) == (7, "one \none \n")
 
 
 STUCK = SLOW.replace("threading.Event().wait(0.01)", "threading.Event().wait(60)")

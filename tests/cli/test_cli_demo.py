@@ -1,9 +1,18 @@
 """The demo: a whole story on the screen, or a server with a course; without a key or a network."""
 
+import re
 from pathlib import Path
 
 import pytest
 from cli_runs import Cli, Running
+
+import ricordo
+from ricordo.chat import Chat, ChatRequest
+from ricordo.cli.story import lessons
+from ricordo.documents.library import Library
+from ricordo.records.turns import library_of
+
+WORDS = Path(__file__).resolve().parents[2] / "web" / "src"
 
 STORIES = {
     "it": [
@@ -100,3 +109,18 @@ def test_the_served_demo_leaves_nothing_behind(running: Running, tmp_path: Path)
 def test_the_demo_refuses_two_places(bare: Cli) -> None:
     """It is either a folder or a database."""
     assert bare("demo", "--folder", "a", "--db", "b.db").code == 2
+
+
+@pytest.mark.parametrize("language", STORIES)
+def test_the_page_offers_questions_that_are_answered(language: str) -> None:
+    """The start view asks for documents by their titles, of either language: each is answered from that document."""
+    offered = re.findall(r'exampleTitled\d: "(.+)",', (WORDS / f"words.memory.{language}.ts").read_text())
+    with ricordo.open("memory:") as memory:
+        library = Library(memory, memory.store.documents)
+        for each in lessons():
+            library.add(library_of(memory.settings.tenant_id), each.title, each.text, "markdown", each.id)
+        chat = Chat(memory, passages=library)
+        asked = [(each.id, form.format(title=each.title)) for each in lessons() for form in offered]
+        cited = [(lesson, chat.ask(ChatRequest(words, words)).metadata["citations"]) for lesson, words in asked]
+    assert len(asked) == 18
+    assert [lesson for lesson, ids in cited if not ids or not ids[0].startswith(lesson)] == []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 from cli_runs import RICORDO, Cli, Running
 
-from ricordo.server.options import url_of
+from ricordo.cli.serve import _startup_lines
+from ricordo.server.options import ServerOptions, url_of
 
 
 def test_it_serves_until_it_is_told_to_stop(running: Running, cli: Cli, db: Path, talk: str) -> None:
@@ -30,6 +32,14 @@ def test_ctrl_c_is_no_failure(running: Running, db: Path) -> None:
     with running("serve", "--db", str(db), "--no-auth", "--port", "0", "--json") as server:
         server.stop(signal.SIGINT)
     assert server.code == 0
+
+
+def test_the_addresses_that_it_names_are_there(running: Running, db: Path) -> None:
+    """What the first lines say to look at can be looked at."""
+    lines = "\n".join(line.plain for line in _startup_lines("", str(db), ServerOptions(auth=False), None, page=True))
+    named = re.findall(r"(?<=: )/[\w./]+", lines)
+    with running("serve", "--db", str(db), "--no-auth", "--port", "0", "--json") as server:
+        assert [bool(server.get(path)) for path in named] == [True, True]
 
 
 def test_a_key_lets_in(running: Running, cli: Cli, db: Path) -> None:

@@ -1,6 +1,7 @@
 """Commands on sessions: list, show, window; end, clear, delete, erase, cleanup."""
 
 import io
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,6 +21,15 @@ def test_sessions_lists_most_recent_first(cli: Cli, talk: str) -> None:
     assert [each["session_id"] for each in cli("sessions", "-u", "anna", "-n", "1", "--json").lines] == [newer]
     only = cli("sessions", "-u", "anna", "--agent", "default", "--json").lines
     assert [each["session_id"] for each in only] == [talk]
+
+
+def test_sessions_fit_a_terminal(cli: Cli, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On 80 columns no heading is broken, a date is in one piece, and the agent is told where there are several."""
+    monkeypatch.setenv("COLUMNS", "80")
+    heading, first = cli("sessions", "-u", "anna").out.splitlines()[:2]
+    assert heading.split() == ["session", "title", "turns", "last", "active"]
+    assert first.startswith(talk)
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d$", first.rstrip())
 
 
 def test_sessions_of_nobody_is_empty(cli: Cli, talk: str) -> None:

@@ -55,6 +55,7 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.Capture
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert "--help`" in captured.err
+    assert not captured.err.startswith("ricordo: ricordo")
     assert main([*arguments, "--json"]) == 2
     assert json.loads(capsys.readouterr().err)["exit_code"] == 2
 

@@ -176,6 +176,14 @@ def test_rubbish(body: bytes) -> None:
         assert len(server.asked) == 1
 
 
+def test_a_page_instead_of_a_stream() -> None:
+    """A proxy's page is told as what it is, not as an answer that broke off."""
+    with playing(says(b"<html>login</html>", "text/html; charset=utf-8")) as server:
+        with pytest.raises(LLMError, match="did not answer with a chat completion") as failure:
+            list(asking(server).stream(ASK))
+        assert failure.value.cause == "failed"
+
+
 def test_failure_in_an_answer() -> None:
     """A failure told with status 200 is a failure."""
     play = says(b'{"error": {"code": "overloaded", "message": "x"}}')

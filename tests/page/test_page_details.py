@@ -88,6 +88,14 @@ def test_markdown_is_drawn_as_it_is_meant(visitor: Visitor) -> None:
     expect(answer.locator(".markdown")).to_have_attribute("dir", "auto")
 
 
+def test_a_line_stays_a_line(visitor: Visitor) -> None:
+    """Quotes of memory stand one below the other, as they were written."""
+    quotes = "La cosa più vicina è questa:\nHai detto (oggi): «uno»\nHai detto (ieri): «due»"
+    session_id = visitor.at.session(visitor.user, f"lines-{visitor.user}", [("Chi?", quotes)])
+    page = visitor.open(f"#/c/{session_id}")
+    assert answers(page).locator("p").inner_text().splitlines() == quotes.splitlines()
+
+
 def test_a_phone_shows_what_was_tapped(browser: Browser, visitor: Visitor) -> None:
     """On a narrow screen the sidebar goes once a conversation is tapped, with the focus; a menu is as wide as its
     words."""

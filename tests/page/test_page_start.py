@@ -11,7 +11,7 @@ LANGUAGES = {
         "locale": "it-IT",
         "sentence": "Una chat che ricorda quello che le dici",
         "follow": "Spiegami meglio il punto 2.",
-        "titled": "Di che cosa parla «Ustioni»?",
+        "titled": "Spiegami «Ustioni».",
         "say": "Mi chiamo Anna e vivo a Torino.",
         "ask": "Quali sono le cause delle ustioni?",
         "recall": "Dove vivo?",
@@ -24,13 +24,13 @@ LANGUAGES = {
         "locale": "en-GB",
         "sentence": "A chat that remembers what you tell it",
         "follow": "Explain point 2 in more detail.",
-        "titled": "What is “Ustioni” about?",
+        "titled": "Explain “Ustioni”.",
         "say": "My name is Anna and I live in Turin.",
         "ask": "What are the causes of earthquakes in Japan?",
         "recall": "Where do I live?",
         "learned": "learned: You live in Turin",
         "topic": "topic: ",
-        "recalled": "recalled: «My name is Anna",
+        "recalled": "recalled: “My name is Anna",
         "memory": "Memory",
     },
 }
@@ -52,7 +52,7 @@ def test_the_start_says_what_this_is(browser: Browser, served: Site, words: dict
     expect(page.locator(".kind .example")).to_have_count(9)
     field = page.locator(".composer textarea")
     expect(field).to_be_focused()
-    page.get_by_role("button", name=words["titled"]).click()
+    page.get_by_role("button", name=words["titled"], exact=True).click()
     expect(field).to_have_value(words["titled"])
     page.get_by_role("button", name=words["follow"]).click()
     expect(field).to_have_value(words["follow"])

@@ -30,6 +30,7 @@ const ID = /^(?:\d{1,6}|[\w.:#/\-@+~%]{2,255})$/u;
 
 const reader = new Marked({
   gfm: true,
+  breaks: true, // a line of a chat is meant as a line: quotes of memory stand one below the other
   extensions: [
     {
       name: "math",

@@ -88,7 +88,7 @@ export const en: Record<keyof typeof it, string> = {
   keyStop: "Stop the answer, close a panel",
   version: "Version {version} · answered by: {answerer}",
   conversation: "Conversation",
-  emptyReader: "No model is connected: answers are sentences taken from your documents.",
+  emptyReader: "No model is connected: answers are sentences taken from your documents and from what you said.",
   emptyDrop: "Drop a document here, or choose one",
   emptyDocs: "{count} {count|document|documents} at hand",
   emptySession: "This conversation is empty.",

@@ -91,7 +91,7 @@ export const it = {
   version: "Versione {version} · risponde: {answerer}",
   // chat
   conversation: "Conversazione",
-  emptyReader: "Nessun modello è collegato: rispondo con frasi prese dai tuoi documenti.",
+  emptyReader: "Nessun modello è collegato: rispondo con frasi prese dai tuoi documenti e da quello che hai detto.",
   emptyDrop: "Trascina qui un documento, oppure scegline uno",
   emptyDocs: "{count} {count|documento|documenti} a disposizione",
   emptySession: "Questa conversazione è vuota.",

@@ -86,7 +86,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises ValidationError on wrong usage, so that it is reported like every other error."""
 
     def error(self, message: str) -> NoReturn:
-        raise ValidationError(self.prog, f"{message}; see `{self.prog} --help`")
+        raise ValidationError(self.prog.partition(" ")[2] or "command line", f"{message}; see `{self.prog} --help`")
 
 
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:

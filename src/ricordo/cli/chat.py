@@ -1,7 +1,7 @@
 """`ricordo chat`: a conversation in the terminal, through the same pipeline as the server's.
 
 The answer is streamed to stdout; the standalone question, citations and notes go to stderr, so that a pipe carries
-only answers. Ctrl-C stops an answer and keeps the part that was printed.
+only answers. Ctrl-C stops an answer and keeps the part that was printed; before its first word the question stays open.
 """
 
 import argparse
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from ricordo.cli.arguments import (
+    OK,
     Command,
     Options,
     add_agent,
     add_llm,
     add_session_choice,
     add_user,
+    exit_code,
     open_memory,
     read_text,
     report,
@@ -53,7 +55,7 @@ def chat(options: Options, output: Output) -> int:
             for line in _lines(output, conversation):
                 conversation.handle_line(line)
         memory.settle(SETTLE_SECONDS)  # the process ends, and its background worker with it
-    return 0
+    return OK if sys.stdin.isatty() else conversation.code  # of the last failure in a pipe
 
 
 @dataclass
@@ -68,6 +70,8 @@ class TerminalChat:
     session_id: str | None
     document_ids: tuple[str, ...] | None
     stopping: bool = False
+    silent: bool = False  # the question is stored, and no word of its answer has come
+    code: int = OK
 
     def handle_line(self, line: str) -> None:
         """Run a line that was typed: a slash command, or a question."""
@@ -84,6 +88,7 @@ class TerminalChat:
                 self.ask(line)
             except LLMError as error:  # the question is kept, and the next one may be answered
                 report(error, as_json=self.output.as_json)
+                self.code = exit_code(error)
 
     def ask(self, question: str) -> None:
         """Ask a question and print the answer as it is streamed."""
@@ -102,30 +107,41 @@ class TerminalChat:
             stop=lambda: self.stopping,
         )
         printed: list[str] = []
-        started: Started | None = None
+        turn_id = ""
         try:
             with self._stoppable():
                 for event in self.chat.respond(request):
                     if isinstance(event, Started):
-                        started, self.session_id = event, event.session_id
+                        turn_id, self.session_id, self.silent = event.turn_id, event.session_id, True
                     if isinstance(event, Delta):
                         printed.append(event.text)
+                        self.silent = False
                     if isinstance(event, Done):
                         self._done(event.response)
                     else:
                         self._show(event)
-        except KeyboardInterrupt:  # a second Ctrl-C: the answerer did not stop by itself
-            if started is not None:
-                self._store_partial(started.turn_id, "".join(printed))
+        except LLMError:
+            if printed and not self.output.as_json:
+                print(flush=True)  # the half of an answer has its own line
             raise
+        except KeyboardInterrupt:  # the answerer did not stop by itself: a second Ctrl-C, or no word has come
+            if not turn_id:
+                raise
+            session = self.memory.session(self.session_id, user_id=self.user_id, agent_id=self.agent_id)
+            if printed:
+                session.answer(turn_id, "".join(printed), metadata={"stopped": True})
+                raise
+            error = LLMError("the answer was stopped before its first word", cause="stopped")
+            self.chat.mark_failed(self.user_id, turn_id, error, self.chat.language(question, session))
+            raise error from None
 
     @contextmanager
     def _stoppable(self) -> Iterator[None]:
-        """The first Ctrl-C stops the answer, the second ends the program."""
-        self.stopping = False
+        """The first Ctrl-C stops the answer, at once while it is silent; the second ends the program."""
+        self.stopping = self.silent = False
 
         def stop(number: int, frame: FrameType | None) -> None:
-            if self.stopping:
+            if self.stopping or self.silent:
                 raise KeyboardInterrupt
             self.stopping = True
 
@@ -161,12 +177,6 @@ class TerminalChat:
             self.output.note(Text("stopped; the part above is kept", "yellow"))
         self.output.note(*[Text(f"! {printable(note)}", "yellow") for note in known.get("degraded", ())], "")
 
-    def _store_partial(self, turn_id: str, text: str) -> None:
-        """Store the printed part of an interrupted answer; without any text the turn stays open."""
-        if text and self.session_id:
-            session = self.memory.session(self.session_id, user_id=self.user_id, agent_id=self.agent_id)
-            session.answer(turn_id, text, metadata={"stopped": True})
-
     def _explain(self) -> None:
         """Print the receipt of the last answer."""
         receipts = []
@@ -183,11 +193,8 @@ class TerminalChat:
 def citation_lines(response: "ChatResponse") -> list[str]:
     """The passages that an answer cites, each with its document and its beginning."""
     found = {each.chunk_id: each for each in response.data}
-    lines = []
-    for chunk_id in response.metadata.get("citations", ()):
-        if passage := found.get(chunk_id):
-            lines.append(f"[{printable(chunk_id)}] {one_line(passage.title or '', 40)}: {one_line(passage.text, 60)}")
-    return lines
+    cited = [found[chunk_id] for chunk_id in response.metadata.get("citations", ()) if chunk_id in found]
+    return [f"[{printable(p.chunk_id)}] {one_line(p.title or '', 40)}: {one_line(p.text, 60)}" for p in cited]
 
 
 def _options(event: Any) -> list[Text]:
@@ -221,7 +228,8 @@ def _lines(output: Output, conversation: TerminalChat) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise ValidationError("standard input", f"is not text ({error}); give UTF-8") from error
         return
-    _enable_line_editing()
+    with suppress(ImportError):  # arrow keys and history, where this Python has them
+        import readline  # noqa: F401 - importing it is enough
     answerer = conversation.chat.answerer.name
     output.note(Text(f"{printable(answerer)} answers user {printable(conversation.user_id)}. {HELP}", "dim"), "")
     while True:
@@ -233,12 +241,6 @@ def _lines(output: Output, conversation: TerminalChat) -> Iterator[str]:
         if line.strip() == "/quit":
             return
         yield line
-
-
-def _enable_line_editing() -> None:
-    """Arrow keys and history, where this Python has readline."""
-    with suppress(ImportError):
-        import readline  # noqa: F401 - importing it is enough
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

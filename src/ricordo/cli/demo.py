@@ -138,7 +138,7 @@ def _welcome(address: str, database: str, options: Options, *, page: bool) -> It
         " answers from six short lessons, remembers a talk of the last six days, and shows what it knows and why it "
         "says what it says. No key, no network, no language model.",
     )
-    where = Text.assemble("\n", (address, "bold blue underline"), "" if page else f"  (API: {address}/docs)")
+    where = Text.assemble("\n", (address, "bold blue underline"), "" if page else f"  (API: {address}/openapi.json)")
     yield Panel(Group(what, where), border_style="blue")
     yield Text("Try, in the talk about burns: " + " · ".join(suggestions()), "dim")
     kept = options.db is not None or options.folder is not None

@@ -97,7 +97,7 @@ def _startup_lines(
     address: str, database: str, server: "ServerOptions", spool: "Path | None", *, page: bool
 ) -> list[Text]:
     lines = [Text.assemble("Ricordo serves ", (address, "bold blue"), "" if page else " (the page is not built)")]
-    lines.append(Text(f"API reference: {address}/docs, health: {address}/health", "dim"))
+    lines.append(Text(f"API reference: {address}/openapi.json, health: {address}/health", "dim"))
     if not server.auth:
         lines.append(Text("no authentication: every local process may act as any user", "yellow"))
     elif not (server.jwt_jwks or server.jwt_secret):

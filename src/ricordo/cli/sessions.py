@@ -24,24 +24,21 @@ from ricordo.cli.output import (
 )
 from ricordo.errors import ValidationError
 from ricordo.records.service import EraseReceipt, as_json
+from ricordo.records.turns import DEFAULT_AGENT
 
 
 def sessions(options: Options, output: Output) -> int:
     """List a user's sessions."""
     with open_memory(options) as memory:
         found = memory.sessions(user_id=user_of(options), limit=options.limit, agent_id=options.agent, counts=True)
-    rows = table("session", "title", "agent", "turns", "messages", "last active", right=("turns", "messages"))
-    rows.columns[0].no_wrap = True  # an id must stay in one piece to be copied
+    agents = any(each.agent_id != DEFAULT_AGENT for each in found)
+    rows = table("session", "title", *["agent"] * agents, "turns", "last active", right=("turns",))
+    rows.columns[0].no_wrap = rows.columns[-1].no_wrap = True  # an id must stay in one piece to be copied
     for each in found:
         title = one_line(each.title or "–", 30) + (" (ended)" if each.ended_at else "")
-        rows.add_row(
-            Text(printable(each.id)),
-            Text(title),
-            Text(printable(each.agent_id)),
-            str(each.turn_count),
-            "–" if each.message_count is None else str(each.message_count),
-            local_time(each.last_active_at),
-        )
+        agent = [Text(printable(each.agent_id))] * agents
+        turns, active = str(each.turn_count), local_time(each.last_active_at)
+        rows.add_row(Text(printable(each.id)), Text(title), *agent, turns, active)
     output.lines(map(session_json, found), rows if found else f"user {options.user!r} has no sessions")
     return 0
 

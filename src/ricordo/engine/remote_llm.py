@@ -135,7 +135,7 @@ class RemoteLLM:
             accept="text/event-stream",
         )
         with reply:
-            if reply.content_type == "application/json":  # a server that does not stream
+            if reply.content_type in ("application/json", "text/html"):  # a server that does not stream, or a page
                 done = self._completion(messages, self._rest(reply))
                 if done.text:
                     yield done.text
