@@ -75,11 +75,13 @@ def test_a_summary_is_made_of_sentences() -> None:
         a_said_turn("How do I feed a starter?", "The starter wants flour twice a day. It grows."),
         a_said_turn("How much?", "About 50 grams"),
         a_said_turn("e quanta acqua ci metto?", "Circa la stessa quantità."),
+        a_said_turn("Give me a line", '"Rise slowly."'),
     ]
     assert (summary_of(turns) or "").splitlines() == [
         "The starter wants flour twice a day.",
         "The answer to “How much?” was “About 50 grams.”",
         "Alla domanda “e quanta acqua ci metto?” la risposta è stata “Circa la stessa quantità.”",
+        'The answer to “Give me a line” was “"Rise slowly."”',
     ]
 
 

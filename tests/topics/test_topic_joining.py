@@ -346,6 +346,12 @@ def test_scale_of_a_spread_embedder() -> None:
         ("Venerdì viene mia sorella Clara", "sorella Clara"),
         ("Why do cats purr?", "cats purring"),
         ("Why did the Titanic sink?", "Titanic sinking"),
+        ("What's a shooting star made of?", "shooting star"),
+        ("How do I get a white ring off an oak table?", "white ring off oak table"),
+        ("How deep can a sperm whale dive?", "sperm whale diving"),
+        ("lost my passport in the wash. literally.", "passport in the wash"),
+        ("Che prodotto uso contro la muffa in bagno?", "prodotto contro la muffa"),
+        ("Che cuffie prendo per registrare a casa?", "cuffie per registrare"),
     ],
 )
 def test_a_title_names_the_subject(message: str, title: str) -> None:

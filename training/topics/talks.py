@@ -40,7 +40,8 @@ def compose(lang: str, count: int, seed: int) -> list[Case]:
     for number in range(count):
         size = chance.randint(3, 6) if number % 3 else 1  # every third one: two turns, then short questions
         near = size > 2 and chance.random() < 0.5
-        first = [each for each in subjects if each["field"] == chance.choice(fields)] if near else []
+        field = chance.choice(fields)
+        first = [each for each in subjects if each["field"] == field] if near else []
         chosen = chance.sample(first, min(len(first), 3)) if first else []
         rest = [each for each in subjects if each not in chosen]
         chosen += chance.sample(rest, size - len(chosen)) if size > len(chosen) else []

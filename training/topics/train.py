@@ -31,7 +31,7 @@ from ricordo.topics.subjects import (
     small_observations,
     small_talk_of,
 )
-from ricordo.topics.thresholds import SubjectScale, SubjectWeights, scale_for
+from ricordo.topics.thresholds import SubjectScale, SubjectWeights, scale_for, unit
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
@@ -44,7 +44,7 @@ STRONG = ("continuation", "ordinal", "comparison")
 NEVER_AGAINST = frozenset(  # observations that may only count in favour
     (
         *("question_centre", "question_nearest", "turn_centre", "turn_nearest", "answer_centre", "answer_nearest"),
-        *("question_nearest_lead", "turn_centre_lead", "turn_nearest_lead", "answer_nearest_lead", "answer_last"),
+        *("question_nearest_lead", "turn_centre_lead", "turn_nearest_lead", "answer_nearest_lead"),
         *("answer_gain", "asked_asked", "asked_told", "told_asked", "told_told", "asked_part", "related"),
         *("past", "resumes"),
     )
@@ -116,6 +116,29 @@ def parts_of(embedder: str, vectors: Vectors) -> list[tuple[str, Vectors]]:
         return [("light-256", vectors)]
     whole, halves = "arctic-s-int8+use-multilingual-v3", (slice(0, ARCTIC), slice(ARCTIC, None))
     return [(whole, vectors), *((name, vectors.cut(half)) for name, half in zip(whole.split("+"), halves, strict=True))]
+
+
+def common_of(sets: dict[str, list[Case]], vectors: Vectors) -> np.ndarray:
+    """What the vectors of all texts have in common: their mean, as it is stored."""
+    texts = sorted(
+        {text for cases in sets.values() for case in cases for turn in case["turns"] for text in (turn["q"], turn["a"])}
+    )
+    known = vectors.of(texts)
+    return np.stack([known[text] for text in texts]).mean(axis=0).astype("<f2").astype(np.float32)
+
+
+def chance_of(cases: Sequence[Case], vectors: Vectors, common: np.ndarray) -> list[tuple[float, float]]:
+    """Mean and spread of the cosines of turns with the questions, answers and turns of other subjects after them."""
+    found: list[list[float]] = [[], [], []]
+    for case in cases:
+        labels, turns = [turn["topic"] for turn in case["turns"]], turns_of(case, vectors)
+        for at, turn in enumerate(turns):
+            others = [
+                turns[i].vector for i in range(at) if "-" not in (labels[at], labels[i]) and labels[at] != labels[i]
+            ]
+            for cosines, row in zip(found, (turn.question.vector, turn.answer.vector, turn.vector), strict=True):
+                cosines += [float(unit(each - common) @ unit(row - common)) for each in others]
+    return [(round(float(np.mean(each)), 3), round(float(np.std(each)), 3)) for each in found]
 
 
 def turns_of(case: Case, vectors: Vectors) -> list[TopicTurn]:
@@ -234,7 +257,7 @@ def choices(
         form = form_of(turn.question.text)
         follows = form.kind if talk.active or form.kind == "past" else "no"
         small = small_observations(turn, small_talk_of(turn.question.text), form, first=not known)
-        seen = observe(turn, known, scale.chance) if known else {}
+        seen = observe(turn, known, scale) if known else {}
         topics = [
             (
                 each.topic.id == talk.active,
@@ -358,6 +381,7 @@ def main() -> None:
         for name, cases in sets.items():
             print(f"{name}: {joins(cases, vectors, scale)}", flush=True)
         return
+    scale = replace(scale, common=common_of(sets, vectors))
     if options.left_out:
         for kind in kinds:
             others = {name: cases for name, cases in sets.items() if kind not in name}
@@ -375,8 +399,11 @@ def main() -> None:
             "back": dict(weights.back),
             "small": dict(weights.small),
         }
-        stored.setdefault("manner", {})
         for name, part in parts_of(options.embedder, vectors):
+            mean = common_of(sets, part)
+            stored["common"][name] = b64encode(mean.astype("<f2").tobytes()).decode()
+            labelled = [case for kind, cases in sets.items() if kind.split()[0] in kinds for case in cases]
+            print(f"chance of {name}, for thresholds.py: {chance_of(labelled, part, mean)}")
             stored["manner"][name] = {
                 sign: (b64encode(found.astype("<f2").tobytes()).decode(), offset)
                 for sign, (found, offset) in manner(questions_of(sets), part).items()

@@ -213,7 +213,8 @@ def _sentence_of(turn: Turn) -> str:
     asked = _shortened(question)
     if not (asked and told):
         return asked or told
-    return wording.reported.format(question=asked, answer=told if told[-1] in ".!?…" else f"{told}.")
+    told += "" if re.search(r"[.!?…][\"'”»]*$", told) else "."
+    return wording.reported.format(question=asked, answer=told)
 
 
 def _stands_alone(sentence: str, unfinished: str) -> bool:

@@ -46,28 +46,32 @@ def title_of(text: str) -> str:
         *map(all_words, ("vocabulary.small_talk", "followups.function_words", "followups.verbs", "topics.polite_words"))
     )
     best: list[str] = []
+    polite = all_words("topics.polite_words") - all_words("vocabulary.small_talk")
     for clause in _CLAUSE.split(line):
         words = _ELISION.sub(r"\1 ", clause).split()
         full: list[bool] = []
         for word in (each.strip(_EDGES) for each in words):
-            number = word.isdecimal() and full[-1:] == [True]  # "Wi-Fi 6", but not "i'm 41"
-            full.append(number or _names(word, empty, opening=not full))
+            goes_on = full[-1:] == [True] and (word.isdecimal() or fold(word) in polite)  # "Wi-Fi 6", not "i'm 41"
+            full.append(goes_on or _names(word, empty, opening=not full))
         _mark_grammar(words, full, clause)
         if phrase := _verb_as_noun(words, clause):
             best = phrase if len(phrase) > len(best) else best
             continue
         first = full.index(True) if any(full) else len(words)
+        here = _articles(clause)
         if first > 0 and fold(words[0].strip(_EDGES)) not in all_words("topics.definite"):
             # A verb stands between the question word and the article of what is asked: "quanto dista la Luna".
-            here = _articles(clause)
             article = next((at for at in range(first + 1, min(first + 3, len(words))) if words[at] in here), 0)
             if article and all(full[first:article]) and any(full[article + 1 : article + 2]):
                 first = article + 1
         verb = language(guess_language(clause)).followups.infinitive
         for at in range(first, min(first + 4, len(words) - 2)) if verb else ():
-            if re.fullmatch(verb, fold(words[at])) and words[at + 1] in _articles(clause) and full[at + 2]:
+            if re.fullmatch(verb, fold(words[at])) and words[at + 1] in here and full[at + 2]:
                 first = at + 2  # what is to be done, to what: "organizzare un viaggio"
                 break
+        if full[first + _TITLE_WORDS - 1 : first + _TITLE_WORDS + 1] == [True, True]:  # a name would be cut
+            kept = [at for at in range(len(words)) if at <= first or words[at] not in here]
+            words, full = [words[at] for at in kept], [full[at] for at in kept]
         size = max((end for end in range(1, _TITLE_WORDS + 1) if any(full[first + end - 1 : first + end])), default=0)
         if sum(full[first : first + size]) > sum(fold(word) not in empty for word in best):
             best = _without_clause(words[:first], words[first : first + size], clause)
@@ -79,10 +83,11 @@ def _mark_grammar(words: list[str], full: list[bool], clause: str) -> None:
     """Set what the place of a word tells: after "of" a verb is a noun, and a time that only dates names nothing."""
     tables = language(guess_language(clause))
     grammar, bare = tables.followups, [_APOSTROPHE.sub("", fold(word.strip(_EDGES))) for word in words]
+    articles = frozenset() if grammar.verb_particles else tables.vocabulary.articles  # not "la compro"
     times = grammar.time_nouns.union(fold(day) for day in tables.calendar.weekday_names)
     for at, word in enumerate(bare):
         before = [each for each in bare[max(at - 2, 0) : at] if each not in grammar.articles | grammar.modifiers]
-        if word in grammar.verbs and bare[at - 1 : at] and bare[at - 1] in grammar.links:
+        if word in grammar.verbs and bare[at - 1 : at] and bare[at - 1] in grammar.links | articles:
             full[at] = True
         elif word in times and not (before and before[-1] in grammar.prepositions | grammar.links):
             full[at] = False
@@ -102,14 +107,14 @@ def _verb_as_noun(words: list[str], clause: str) -> list[str]:
     if support is None:
         return []
     start = support + 1
-    while start < len(bare) and bare[start] in grammar.articles.union(tables.topics.definite):
+    while start < len(bare) and bare[start] in tables.vocabulary.articles.union(tables.topics.definite):
         start += 1
     stop = next((at for at in range(start, len(bare)) if bare[at] in grammar.function_words), len(bare))
     run = range(start + 1, stop)
     if not run:
         return []
     known = grammar.verbs | set(tables.vocabulary.irregular_forms.values())
-    guess = stop - 1 if stop < len(bare) or len(run) == 1 else stop - 2  # an object of one word stands at the end
+    guess = stop - (1 if stop < len(bare) or len(run) == 1 or support > 1 else 2)  # an object of one word may follow
     if words[guess][:1].isupper() or re.search("[^s]s$", bare[guess]):  # a name or a plural: "vinyl records crackle"
         guess = stop - 1
     verb = next((at for at in run if bare[at] in known), guess)
@@ -141,7 +146,8 @@ def _without_clause(before: list[str], phrase: list[str], clause: str) -> list[s
             return phrase[:at] + phrase[at + 1 :]
         if not grammar.relative or bare[at - 1] in grammar.function_words:
             continue
-        if word in grammar.auxiliaries and following and following[0] in grammar.prepositions:
+        asked = bool(before) and fold(before[-1]) in grammar.question_words  # "che prodotto uso contro la muffa"
+        if (word in grammar.auxiliaries or (asked and word in grammar.verbs)) and {*following} & grammar.prepositions:
             return phrase[:at] + phrase[at + 1 :]
         if word in grammar.verbs | grammar.verb_particles or (several and _PLURAL_VERB.fullmatch(word)):
             told = _ended([*phrase[:at], grammar.relative, *phrase[at:]][:_TITLE_WORDS], grammar.function_words)

@@ -25,7 +25,7 @@ from ricordo.recall.evidence import snowball_stem, tokens
 from ricordo.recall.quantization import dimensions_of, matrix_of
 from ricordo.records.derived import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, TopicMessage, follow_up_kind
-from ricordo.topics.thresholds import Chance, SubjectScale, Vector
+from ricordo.topics.thresholds import SubjectScale, Vector
 
 _WORD = re.compile(r"[^\W\d_]+")
 _REPEATED = re.compile(r"(.)\1{2,}")
@@ -270,12 +270,12 @@ def score(
     turn: TopicTurn, form: QuestionForm, active_id: str | None, known: Sequence[KnownTopic], scale: SubjectScale
 ) -> FloatArray:
     """How well a turn fits each topic; a new one scores 0."""
-    seen = observe(turn, known, scale.chance)
+    seen = observe(turn, known, scale)
     shape = form.observations | manner_of(turn.question.vector, scale)
     weights = scale.weights
     weighted = {name: weights.back.get(name, 0.0) * column for name, column in seen.items()}
     back = sum(weighted.values(), np.zeros(len(known)))
-    form_back = total(weights.back, shape, partly=True)
+    form_back = total(weights.back, shape)
     # The form of a question speaks for a return only to a topic of which its content speaks, too.
     alike = sum((weighted[name] for name in seen.keys() - _SURROUNDINGS), np.zeros(len(known)))
     back += np.where(alike > _ALIKE, form_back, min(form_back, 0.0))
@@ -286,19 +286,19 @@ def score(
     return back
 
 
-def observe(turn: TopicTurn, known: Sequence[KnownTopic], chance: Chance) -> dict[str, FloatArray]:
+def observe(turn: TopicTurn, known: Sequence[KnownTopic], scale: SubjectScale) -> dict[str, FloatArray]:
     """What is seen of a turn in each topic: a column for each observation, a row for each topic."""
-    answer = turn.answer
-    mean, spread = chance.turn if answer else chance.question
+    answer, (question_chance, answer_chance, turn_chance) = turn.answer, scale.chance
+    mean, spread = turn_chance if answer else question_chance
     read = [turns_compared(each.turns) for each in known]
     # Centres and turns, with the question, the whole turn, and the answer.
-    directions = np.stack([turn.question.vector, turn.vector, answer.vector if answer else turn.question.vector], 1)
+    common = scale.common if scale.common.size == turn.vector.size else np.zeros_like(turn.vector)
+    directions = np.stack([turn.question.vector, turn.vector, (answer or turn.question).vector]) - common
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True) + 1e-9
     turns = [each.vector for own in read for each in own]
-    cosines = np.stack(turns) @ directions if turns else np.empty((0, 3))
+    cosines = _cosines(np.stack(turns), directions, common) if turns else np.empty((0, 3))
     count = np.array([max((each.topic.message_count + 1) // 2, 1) for each in known])
-    # The centre of many turns is nearer to everything than a single turn is.
-    growth = np.sqrt(count / (1 + (count - 1) * chance.turn[0]))
-    centres = matrix_of(tuple(each.topic.centre for each in known)) @ directions / growth[:, None]
+    centres = _cosines(matrix_of(tuple(each.topic.centre for each in known)), directions, common)
     nearest, last = np.empty_like(centres), np.empty_like(centres)
     at = 0
     for row, own in enumerate(read):
@@ -311,18 +311,17 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], chance: Chance) -> dic
         "alone": np.full(len(known), float(len(known) == 1)),
         "young": np.log(np.minimum(count, _GROWN) / _GROWN),  # topics of one or two turns are rare
         "unanswered": np.full(len(known), float(answer is None)),
-        "question_centre": (centres[:, 0] - chance.question[0]) / chance.question[1],
-        "question_nearest": (nearest[:, 0] - chance.question[0]) / chance.question[1],
+        "question_centre": (centres[:, 0] - question_chance[0]) / question_chance[1],
+        "question_nearest": (nearest[:, 0] - question_chance[0]) / question_chance[1],
         "turn_centre": (centres[:, 1] - mean) / spread,
         "turn_nearest": (nearest[:, 1] - mean) / spread,
-        "answer_centre": (centres[:, 2] - chance.answer[0]) / chance.answer[1] * bool(answer),
-        "answer_nearest": (nearest[:, 2] - chance.answer[0]) / chance.answer[1] * bool(answer),
-        "answer_last": (last[:, 2] - chance.answer[0]) / chance.answer[1] * bool(answer),
+        "answer_centre": (centres[:, 2] - answer_chance[0]) / answer_chance[1] * bool(answer),
+        "answer_nearest": (nearest[:, 2] - answer_chance[0]) / answer_chance[1] * bool(answer),
     }
     # How much better the question and the last turn together predict the answer than the question alone.
-    alone = float(turn.question.vector @ directions[:, 2])
+    alone = float(directions[0] @ directions[2])
     together = (alone + last[:, 2]) / np.sqrt(np.maximum(2 + 2 * last[:, 0], 0.1))
-    seen["answer_gain"] = (together - alone) / chance.answer[1] * bool(answer)
+    seen["answer_gain"] = (together - alone) / answer_chance[1] * bool(answer)
     for name in ("question_nearest", "turn_centre", "turn_nearest", "answer_nearest"):
         seen[name + "_lead"] = _lead(seen[name])
     return seen | _words_shared(turn, known)
@@ -330,12 +329,18 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], chance: Chance) -> dic
 
 def _lead(values: FloatArray) -> FloatArray:
     """How far each value lies above the highest of the others; 0 where there is no other."""
-    if len(values) < 2:
-        return np.zeros(len(values))
     order = np.sort(values)
-    best_other = np.where(values >= order[-1], order[-2], order[-1])
-    clipped: FloatArray = np.clip(values - best_other, -_FAR, _FAR)
+    others = np.where(values >= order[-1], order[-2:][0], order[-1])
+    clipped: FloatArray = np.clip(values - others, -_FAR, _FAR)
     return clipped
+
+
+def _cosines(rows: Vector, directions: Vector, common: Vector) -> FloatArray:
+    """The cosines of rows of length one with directions, once what all texts have in common is taken from the rows."""
+    products = rows @ np.vstack([directions, common]).T
+    length = np.sqrt(np.maximum(1 - 2 * products[:, 3:] + common @ common, 0.01))
+    found: FloatArray = (products[:, :3] - directions @ common) / length
+    return found
 
 
 def _words_shared(turn: TopicTurn, known: Sequence[KnownTopic]) -> dict[str, FloatArray]:
@@ -388,7 +393,6 @@ def small_observations(turn: TopicTurn, talk: SmallTalk, form: QuestionForm, *, 
     }
 
 
-def total(weights: Mapping[str, float], seen: Mapping[str, float], *, partly: bool = False) -> float:
-    """The weighted sum of observations; `partly` if other weights count elsewhere."""
-    names = weights.keys() & seen.keys() if partly else weights.keys()
-    return float(sum(weights[name] * seen[name] for name in names))
+def total(weights: Mapping[str, float], seen: Mapping[str, float]) -> float:
+    """The weighted sum of observations."""
+    return float(sum(weights[name] * seen[name] for name in weights.keys() & seen.keys()))

@@ -3,9 +3,6 @@
 Embedders spread their cosines differently: two unrelated sentences may score 0.8 with one and 0.1 with another. So a
 scale holds the mean and the spread (standard deviation) measured between consecutive messages, and all thresholds and
 weights are expressed in spreads. Measuring a new embedder needs no labels.
-
-The weights by which a turn's topic is chosen are fitted: one set serves all embedders that see meaning, another those
-that see only words.
 """
 
 import json
@@ -21,19 +18,9 @@ from numpy.typing import NDArray
 
 from ricordo.recall.quantization import bytes_of, vector_of
 
-
-@dataclass(frozen=True, slots=True)
-class Chance:
-    """Mean and spread of the cosines of unrelated texts of one session: questions, answers, whole turns."""
-
-    question: tuple[float, float]
-    answer: tuple[float, float]
-    turn: tuple[float, float]
-
-    def moved(self, by: float) -> "Chance":
-        """This chance with every mean moved."""
-        (question, first), (answer, second), (turn, third) = self.question, self.answer, self.turn
-        return Chance((question + by, first), (answer + by, second), (turn + by, third))
+# Mean and spread of the cosines of a turn with a question, an answer and a turn of another subject in its session,
+# without what all vectors share.
+Chance = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +34,16 @@ class SubjectWeights:
 
 @dataclass(frozen=True, slots=True)
 class SubjectScale:
-    """What whole turns are judged by: chance, weights, and for each sign of a question a direction and an offset."""
+    """What whole turns are judged by; `common` is what all vectors share, `manner` a direction and an offset a sign."""
 
     chance: Chance
     weights: SubjectWeights
+    common: "Vector"
     manner: Mapping[str, tuple["Vector", float]]
 
     def moved(self, by: float) -> "SubjectScale":
         """This scale with a threshold set by hand, so much above the measured one."""
-        return replace(self, chance=self.chance.moved(by))
+        return replace(self, chance=tuple((mean + by, spread) for mean, spread in self.chance))
 
 
 _FITTED = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(encoding="utf-8"))
@@ -64,11 +52,12 @@ _FITTED = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(
 def _subjects(embedder: str, chance: Chance) -> SubjectScale:
     """The scale with what training/topics fits: weights by meaning or by words, and the manner for each embedder."""
     kind = "words" if embedder.startswith("light") else "meaning"
-    manner = {
-        name: (np.frombuffer(b64decode(direction), dtype="<f2").astype(np.float32), offset)
-        for name, (direction, offset) in _FITTED["manner"].get(embedder, {}).items()
-    }
-    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), manner)
+    manner = {name: (_decoded(row), offset) for name, (row, offset) in _FITTED["manner"].get(embedder, {}).items()}
+    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), _decoded(_FITTED["common"].get(embedder, "")), manner)
+
+
+def _decoded(row: str) -> "Vector":
+    return np.frombuffer(b64decode(row), dtype="<f2").astype(np.float32)
 
 
 DEFAULT_THRESHOLD = 0.7
@@ -119,12 +108,12 @@ def scale(mean: float, spread: float) -> Scale:
 
 # By name without the version of the weights: a new export of the same model keeps its thresholds.
 _MEASURED: dict[str, Scale] = {
-    name: replace(scale(*consecutive), subjects=_subjects(name, Chance(*unrelated)))
+    name: replace(scale(*consecutive), subjects=_subjects(name, unrelated))
     for name, consecutive, unrelated in (
-        ("arctic-s-int8+use-multilingual-v3", (0.548, 0.099), ((0.434, 0.065), (0.418, 0.057), (0.575, 0.055))),
-        ("arctic-s-int8", (0.825, 0.047), ((0.768, 0.053), (0.771, 0.055), (0.854, 0.039))),
-        ("use-multilingual-v3", (0.272, 0.167), ((0.099, 0.107), (0.064, 0.089), (0.141, 0.097))),
-        ("light-256", (0.129, 0.140), ((0.034, 0.083), (0.045, 0.079), (0.073, 0.082))),
+        ("arctic-s-int8+use-multilingual-v3", (0.548, 0.099), ((0.047, 0.073), (0.046, 0.074), (0.072, 0.080))),
+        ("arctic-s-int8", (0.825, 0.047), ((0.122, 0.103), (0.142, 0.109), (0.180, 0.111))),
+        ("use-multilingual-v3", (0.272, 0.167), ((0.034, 0.084), (0.024, 0.083), (0.043, 0.090))),
+        ("light-256", (0.129, 0.140), ((0.019, 0.080), (0.027, 0.076), (0.035, 0.079))),
     )
 }
 
