@@ -12,7 +12,8 @@ from torch.nn import functional
 
 from ricordo.people.facts import judge as model
 
-EPOCHS, BATCH, RATE = 14, 64, 4e-3
+EPOCHS, BATCH, RATE = 14, 192, 4e-3
+HIDDEN = 128
 SHARE = 0.3  # weight of label, group and reason beside whether a clause states something
 # Why a clause states nothing, as the talk names it; what is named otherwise teaches no reason.
 REASONS = {
@@ -23,13 +24,14 @@ REASONS = {
     "assistant": "answer", "past_closed": "past", "once": "once", "reported": "reported",
 }  # fmt: skip
 NAMES = sorted(set(REASONS.values()))
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 torch.set_num_threads(1)
 
 
 class Network(nn.Module):
     """Reads the tokens of a message and of the one before it; judges each segment."""
 
-    def __init__(self, table, groups: int, hidden: int = 64, drop: float = 0.3, unknown: float = 0.3) -> None:
+    def __init__(self, table, groups: int, hidden: int = HIDDEN, drop: float = 0.12, unknown: float = 0.3) -> None:
         super().__init__()
         self.register_buffer("table", torch.tensor(table, dtype=torch.float32))
         width = table.shape[1]
@@ -51,13 +53,14 @@ class Network(nn.Module):
     def forward(self, tokens, mask, segment, count):
         """Logits for each segment: stated, label, group, reason."""
         words, hashes, flags = tokens[:, :, 0], tokens[:, :, 1:5], tokens[:, :, 5:].float()
-        keep = torch.ones(hashes.shape)
+        keep = torch.ones_like(hashes, dtype=torch.float32)
         if self.training:
             # A name is now and then any name: what is said of it must do.
-            other = (torch.rand(words.shape) < self.unknown) & (flags[:, :, 0] > 0)
-            words = words * ((torch.rand(words.shape) > 0.06) & ~other).long()
+            chance = torch.rand(words.shape, device=words.device)
+            other = (chance < self.unknown) & (flags[:, :, 0] > 0)
+            words = words * ((torch.rand(words.shape, device=words.device) > 0.06) & ~other).long()
             hashes = torch.where(other.unsqueeze(-1), torch.randint_like(hashes, model.BUCKETS), hashes)
-            keep = (torch.rand(hashes.shape) > 0.15).float()
+            keep = (torch.rand(hashes.shape, device=words.device) > 0.15).float()
         vectors = self.table[words]
         hashed = (self.hashed(hashes) * keep.unsqueeze(-1)).sum(2)
         x = torch.cat([self.drop(vectors), self.drop(hashed), flags], -1)
@@ -83,16 +86,23 @@ class Network(nn.Module):
         return self.stated(z)[..., 0], self.label(z), groups, self.reason(z)
 
 
-def samples(talks, word_ids, groups):
-    """Messages as arrays: tokens, segment of each token, and per segment whether it states, its label and group."""
+def samples(talks, word_ids, groups, soft=None):
+    """Messages as arrays: tokens, segment of each token, and what is wanted of each segment.
+
+    Wanted are whether it states something, its label, group and reason; with `soft`, what teachers say of the first
+    three (logits a segment): then the mean of both is learned, or the teachers' word where nothing is labelled.
+    """
     found = []
-    for text, before, spans, labels in talks:
+    for number, (text, before, spans, labels) in enumerate(talks):
         tokens, segment = model.token_rows(text, before, spans, word_ids)
         stated = [-1 if label == "" else int(label != "none") for label, _ in labels]
         label = [model.LABELS.index(kind) if kind in model.LABELS and group else -1 for kind, group in labels]
         group = [groups.index(name) if name and kind not in ("", "none") else -1 for kind, name in labels]
         reason = [NAMES.index(REASONS[why]) if label == "none" and why in REASONS else -1 for label, why in labels]
-        found.append((tokens, segment, len(spans), *map(np.array, (stated, label, group, reason))))
+        told = soft[number] if soft else None
+        found.append(
+            (tokens.astype(np.int32), segment, len(spans), *map(np.array, (stated, label, group, reason)), told)
+        )
     return found
 
 
@@ -104,56 +114,87 @@ def batches(data, size, *, shuffle):
         random.shuffle(groups)
     for chosen in groups:
         length, most = max(len(data[i][0]) for i in chosen), max(data[i][2] for i in chosen)
-        tokens = np.zeros((len(chosen), length, 5 + model.FLAGS), int)
+        tokens = np.zeros((len(chosen), length, 5 + model.FLAGS), np.int32)
         mask, segment = np.zeros((len(chosen), length), np.float32), np.full((len(chosen), length), -1)
         marks = np.full((4, len(chosen), most), -1)
+        widths = next((told.shape[1] for *_, told in (data[i] for i in chosen) if told is not None), 1)
+        soft = np.full((len(chosen), most, widths), np.nan, np.float32)
         for row, index in enumerate(chosen):
-            own, place, count, *wanted = data[index]
+            own, place, count, *wanted, told = data[index]
             tokens[row, : len(own)], mask[row, : len(own)], segment[row, : len(own)] = own, 1, place
             for kind in range(4):
                 marks[kind, row, :count] = wanted[kind]
+            if told is not None:
+                soft[row, :count] = told
         counts = torch.tensor([data[i][2] for i in chosen])
-        yield chosen, *map(torch.tensor, (tokens, mask, segment)), counts, *map(torch.tensor, marks)
+        ready = [torch.tensor(each).to(DEVICE) for each in (tokens.astype(np.int64), mask, segment)]
+        yield chosen, *ready, counts, *(torch.tensor(each).to(DEVICE) for each in (*marks, soft))
 
 
-def trained(data, table, groups: int, seed: int = 0, epochs: int = EPOCHS, others=()) -> Network:
-    """A network trained on samples; `others` are the same in other voices, half of which take their place."""
+def loss_of(outputs, stated, marks, soft):
+    """How far a network is from the labels and from the teachers. Nothing here waits for the accelerator."""
+    told, *named = outputs
+    known, taught = stated >= 0, ~torch.isnan(soft[..., 0])
+    soft = torch.nan_to_num(soft)
+    likely, labelled = torch.sigmoid(soft[..., 0]), stated.clamp(min=0).float()
+    wanted = torch.where(taught, torch.where(known, (labelled + likely) / 2, likely), labelled)
+    judged = (known | taught).float()
+    apart = functional.binary_cross_entropy_with_logits(told, wanted, reduction="none")
+    loss = (apart * judged).sum() / judged.sum().clamp(min=1)
+    for logits, right in zip(named, marks, strict=True):
+        apart = functional.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=-1, reduction="sum")
+        loss = loss + SHARE * apart / (right >= 0).sum().clamp(min=1)
+    weight, begin = likely * taught.float(), 1
+    for logits in named[:2] if soft.shape[-1] > 1 else ():
+        end = begin + logits.shape[-1]
+        shares = functional.softmax(soft[..., begin:end], -1)
+        apart = -(shares * functional.log_softmax(logits, -1)).sum(-1)
+        loss = loss + SHARE * (apart * weight).sum() / weight.sum().clamp(min=1)
+        begin = end
+    return loss
+
+
+def trained(data, table, groups: int, seed: int = 0, epochs: int = EPOCHS, others=(), more=()) -> Network:
+    """A network trained on samples.
+
+    `others` are the same in other voices, half of which take their place; `more` are samples that only teachers judged.
+    """
     random.seed(seed)
     torch.manual_seed(seed)
-    network = Network(table, groups)
-    steps = epochs * (len(data) // BATCH + 2)
+    network = Network(table, groups).to(DEVICE)
+    own, *rest = (list(batches(part, BATCH, shuffle=True)) for part in (data, *others))
+    judged = list(batches(more, BATCH, shuffle=True))
     optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.02)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=epochs * (len(own) + len(judged)))
+    network.train()
     for _ in range(epochs):
-        network.train()
-        chosen = [random.choice(others)[n] if others and random.random() < 0.5 else each for n, each in enumerate(data)]
-        for _, tokens, mask, segment, count, stated, *marks in batches(chosen, BATCH, shuffle=True):
-            told, *named = network(tokens, mask, segment, count)
-            known = stated >= 0
-            if not known.any():
-                continue
-            loss = functional.binary_cross_entropy_with_logits(told[known], stated[known].float())
-            for logits, wanted in zip(named, marks, strict=True):
-                if (wanted >= 0).any():
-                    loss = loss + SHARE * functional.cross_entropy(logits[wanted >= 0], wanted[wanted >= 0])
+        chosen = [random.choice(rest)[n] if rest and random.random() < 0.5 else each for n, each in enumerate(own)]
+        for _, tokens, mask, segment, count, stated, *marks, soft in random.sample(
+            chosen + judged, len(own) + len(judged)
+        ):
+            loss = loss_of(network(tokens, mask, segment, count), stated, marks, soft)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             schedule.step()
-    return network.eval()
+    return network.eval().cpu()
 
 
 def arrays(networks) -> dict[str, np.ndarray]:
-    """The weights under the names by which the judge reads them."""
+    """The weights under the names by which the judge reads them; large ones as bytes with a scale a row."""
     stored: dict[str, np.ndarray] = {"networks": np.array(len(networks))}
     for number, network in enumerate(networks):
-        state = {name: value.detach().numpy() for name, value in network.state_dict().items()}
-        hashed = state.pop("hashed.weight")
-        for name in ("table", "reason.weight", "reason.bias"):
-            del state[name]
-        scale = float(np.abs(hashed).max() / 127)
-        named = {name.replace(".", "_"): value.astype(np.float16) for name, value in state.items()}
-        named |= {"hashed": np.round(hashed / scale).astype(np.int8), "hashed_scale": np.array(scale)}
-        stored |= {f"net{number}_{name}": value for name, value in named.items()}
+        for name, value in network.state_dict().items():
+            if name == "table" or name.startswith("reason."):
+                continue
+            name, own = (
+                f"net{number}_{name.removesuffix('.weight') if name == 'hashed.weight' else name.replace('.', '_')}",
+                value.cpu().numpy(),
+            )
+            if own.ndim > 1:
+                scale = np.abs(own).max(axis=tuple(range(1, own.ndim)), keepdims=True) / 127 + 1e-9
+                scale = scale.max(keepdims=True) if name.endswith("hashed") else scale
+                stored[f"{name}_scale"], own = scale.astype(np.float32), np.round(own / scale).astype(np.int8)
+            stored[name] = own if own.dtype == np.int8 else own.astype(np.float16)
     return stored

@@ -1527,8 +1527,8 @@ STATEMENTS = StatementWords(
         r"|bypass|refer|reject|accept|grant|allow|include|insert|append|mention|be|keep|note"
     ),
     hijacks=(
-        r"instructions?|prompts?|guardrails?|system message|language model|developer mode|admin\w*|jailbreak\w*|rules?"
-        r"|ignore|disregard|override|bypass|reveal|obey\w*|passwords?|secrets?|pretend|act as"
+        r"instructions?|prompts?|guardrails?|system message|language model|developer mode|admin\w*|jailbreak\w*|rules"
+        r"|(?:ignore|disregard) (?!(?:my|typos?|spelling)\b)|override|bypass|reveal|obey\w*|passwords?|secrets?|pretend|act as"
     ),
     orders_anywhere=(
         r"you|your|yours|yourself|from now on|instructions?|prompt|guardrails?|system message|assistant\w?|chatbot"

@@ -1715,8 +1715,8 @@ STATEMENTS = StatementWords(
         r"|raccomanda\w*|tratta\w*|devi|dovete|bisogna|occorre|non dire|non fare|non devi"
     ),
     hijacks=(
-        r"istruzion\w+|prompt|modello linguistico|regol[ae]|amministrat\w+|jailbreak\w*|ignora\w*|aggira\w*|rivela\w*"
-        r"|obbed\w+|password|segret[oi]|fingi\w*|comportati da"
+        r"istruzion\w+|prompt|modello linguistico|regole|amministrat\w+|jailbreak\w*|aggira\w*|rivela\w*"
+        r"|ignora\w* (?!i (?:miei|refusi)|gli errori)|obbed\w+|password|segret[oi]|fingi\w*|comportati da"
     ),
     orders_anywhere=(
         r"tu|tuo|tua|tuoi|tue|ti|te|vi|voi|devi|dovrai|dovresti|puoi|potrai|d'ora in poi|da ora in poi|d'ora in avanti"

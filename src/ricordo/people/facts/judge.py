@@ -33,7 +33,7 @@ SLACK = 4.0  # logits below the threshold at which clauses are still told, for g
 SURE_GROUP = 0.4  # least probability of a group that is told
 SURE_FORGET = 0.9  # least probability of a command to forget that has no word for it
 OTHER = "other"
-BUCKETS, HASHED, FLAGS = 4_096, 16, 6  # of the network: slots of hashed words, their dimensions, marks of a token
+BUCKETS, HASHED, FLAGS = 8_192, 16, 6  # of the network: slots of hashed words, their dimensions, marks of a token
 LEVELS = 2.5  # steps of a standard deviation in a word vector
 GAPS = (1, 2, 4)  # tokens between those that each convolution sees
 _EARLIER, _LATER = 40, 400  # tokens read of the message before, and of the message
@@ -451,8 +451,7 @@ def _stored_model() -> _Model:
 
 def _stored_network(stored: Mapping[str, NDArray[np.float32]], prefix: str) -> Mapping[str, Weights]:
     own = {name.removeprefix(prefix): stored[name] for name in stored if name.startswith(prefix)}
-    scale = np.float32(own.pop("hashed_scale"))
-    return {name: value.astype(np.float32) * (scale if name == "hashed" else 1) for name, value in own.items()}
+    return {name: value.astype(np.float32) * own.get(f"{name}_scale", np.float32(1)) for name, value in own.items()}
 
 
 def _slots(seen: Iterable[str]) -> list[int]:

@@ -29,7 +29,7 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
 _OF_THE_KNOWN = -0.4  # of a clause that changes or ends something: it often leaves out whose it is
 _IN_PASSING = -0.6  # of a word about oneself before a sentence in the first person
-_ONLY_WISH = 0.2  # of a wish that does not say that it is for all later answers
+_ONLY_WISH = -0.3  # of a wish that does not say that it is for all later answers
 _WISH_OF_NOW = 1.5  # the same in a message that asks for something: the wish may be for that answer alone
 _FOR_ALL = -1.0  # of a wish whose sentence says so ("always", "every time")
 _WORKED_BEFORE, _PLAYED_BEFORE = 0.4, 2.0  # of a message after one that works on a text, or gives the user a part
@@ -211,7 +211,8 @@ def _is_for_good(flat: str, clause: Judged) -> bool:
     """Whether the sentence of a wish says that it is for all later answers."""
     opening = max(flat.rfind(mark, 0, clause.start) for mark in ".!?\n") + 1
     closing = min((at for mark in ".!?\n" if (at := flat.find(mark, clause.end)) >= 0), default=len(flat))
-    return flat[closing : closing + 1] != "?" and _FOR_GOOD.search(flat[opening:closing]) is not None
+    told = flat[closing : closing + 1] != "?" or clause.wish >= _SURE_WISH  # "could you always …?" is a wish
+    return told and _FOR_GOOD.search(flat[opening:closing]) is not None
 
 
 def _is_heading(flat: str, clause: Judged) -> bool:
