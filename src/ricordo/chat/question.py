@@ -223,7 +223,8 @@ def _small_talk(plain: str) -> Act | None:
 
 def _clause_act(clause: str) -> Act | None:
     for act, pattern in (("greeting", _GREETING), ("thanks", _THANKS), ("farewell", _FAREWELL), ("okay", _OKAY)):
-        if pattern.fullmatch(clause):
+        rest = clause[okay.end() :].strip() if (okay := _OKAY.match(clause)) else ""  # "ok bye"
+        if pattern.fullmatch(clause) or (rest and pattern.fullmatch(rest)):
             return act  # type: ignore[return-value]
     return None
 
@@ -344,7 +345,7 @@ def synonyms(word: str) -> frozenset[str]:
     return frozenset(
         snowball_stem(other, each.code)
         for each in languages()
-        for group in each.dialogue.synonyms
+        for group in map(str.split, each.dialogue.synonyms.split(";"))
         if word in group
         for other in group
         if other != word

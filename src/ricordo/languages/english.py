@@ -1148,11 +1148,13 @@ READER = ReaderPhrases(
     both="The material and what was said both speak of it:",
     which="Which one do you mean: {names}?",
     until="Until {day}: {quote}",
+    until_date="Until {day}: {quote}",
     talk="What we talked about ({day}):",
     talk_user="- You: “{quote}”",
     talk_assistant="- I: “{quote}”",
     no_talk="I find no conversation of that time or about that.",
     known="What I know about you, in your own words:",
+    known_line="“{quote}” ({day})",
     fallback="The model did not answer; this answer is quoted by the built-in reader.",
     failures={
         "refused": "The model refused the request: its key or its address is wrong. Your question is kept.",
@@ -1189,7 +1191,7 @@ DIALOGUE = DialogueWords(
     okays=(
         r"ok(?:ay|ie)?|k|great|perfect|cool|got it|sorry|all ?right|right|fine|sure|nice|lovely|brilliant"
         r"|yes|yeah|yep|no"
-        r"|nope|lol|haha+|wow|phew|ugh"
+        r"|nope|lol|haha+|wow|phew|ugh|that(?:'s| is|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
         r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*"
@@ -1340,6 +1342,13 @@ DIALOGUE = DialogueWords(
             r"|cousin|nephew|niece|grand\w+|nan|gran|granny|neighbou?rs?|boss|manager|friends?|mate|colleagues?|teacher"
             r"|doctor|nurse|vet|in-law|kids|children|twins|parents|landlord|flatmate|roommate|alone|myself"
         ),
+        "own_home": r"\b(?:i|we|i'm|we're|i've) (?:\w+ )?(?:liv(?:e|ed|ing)|moved|based|settled) (?:\w+ )?(?:in|to|at|near|on)\b",
+        "own_work": (
+            r"\bi (?:now |also )?(?:teach|work|worked) (?:\w+ ){0,2}(?:at|for|in|as|to)\b|"
+            r"(?:\b(?:i'm|im|i am|i was|i've been|work\w* as|trained as|job as) (?:an? |the )(?:[\w-]+ ){0,3}?|\b(?:retired|freelance|qualified) (?:\w+ ){0,2}?|^(?:\w+ ){0,3}?(?=\w+ here\b)|, (?:an? )?(?=\w+ (?:from|in|at|by)\b))"
+            r"(?!(?:\w*other|never|better|single|sister|daughter|over|under|fighter|newcomer|beginner)\b)(?:\w{3,}(?:er|or|ist|ian|eer|ress|ant|smith|man|woman)|nurse|cook|chef|vet|clerk|guard|agent|guide|pilot|midwife|coach|priest|mason|nun|notary)\b"
+            r"|\bfor a living\b|\bby (?:trade|profession)\b"
+        ),
         "reason": r"\bbecause|\bcos\b|\bcause\b|\bsince\b|\bso\b|\bas\b|\bdue to|\bfor\b|\bto\b|otherwise",
     },
     self_named=r"i'm|im|i am|my name is|my name's|call me|name's|this is|they call me",
@@ -1350,39 +1359,23 @@ DIALOGUE = DialogueWords(
         idea opinion put use give gave keep said meant asked ask called call name named please just also
         exactly actually         thing things kind sort type way lot one ones"""
     ),
-    synonyms=(
-        words("son boy lad boys sons"),
-        words("daughter girl lass daughters girls"),
-        words("kid kids child children son daughter sons daughters boy girl"),
-        words("dessert pudding sweet afters"),
-        words("supervisor supervises supervise professor"),
-        words("colleague coworker workmate"),
-        words("guest guests people invited attendees"),
-        words("move moving removal removals movers"),
-        words("food eat eats eating meal dish cook"),
-        words("mum mom mother mam mummy"),
-        words("dad father papa daddy"),
-        words("job work living profession occupation"),
-        words("dog puppy greyhound hound"),
-        words("doctor gp physician"),
-        words("kid kids child children son daughter"),
-        words("exam test mock quiz exams"),
-        words("car auto vehicle"),
-        words("boss manager supervisor"),
-        words("cost costs price pay paying charge charges quid pounds euros dollars fee rent"),
-        words("flat home house apartment"),
-        words("illness disease condition diagnosis sick"),
-        words("wife husband spouse partner"),
-        words("pill pills medicine drug tablet medication tablets"),
-        words("teacher tutor professor"),
-        words("shop business store place"),
-    ),
+    synonyms="""
+        son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters
+        boy girl; dessert pudding sweet afters; supervisor supervises supervise professor; colleague coworker
+        workmate; guest guests people invited attendees; move moving removal removals movers; food eat eats eating
+        meal dish cook; mum mom mother mam mummy; dad father papa daddy; job work living profession occupation; dog
+        puppy greyhound hound; doctor gp physician; exam test mock quiz exams; car auto vehicle; boss manager
+        supervisor; cost costs price pay paying charge charges quid pounds euros dollars fee; flat home house
+        apartment; illness disease condition diagnosis sick; wife husband spouse partner; pill pills medicine drug
+        tablet medication tablets; teacher tutor professor; shop business store place
+    """,
     changed=(
         r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to"
         r"|(?:went|gone|put) (?:up|down|back)|update|correction|rather|renamed|raised|cut|reduced|postponed|swapped|replaced"
         r"|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all|make (?:that|it)"
         r"|bec[ao]me|bumped|shifted|brought forward|slipped"
     ),
+    corrections=r"actually|no,|sorry,|i mean(?:t)?|correction|make that|not .* but",
     earlier=(
         r"before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once"
     ),
@@ -1413,8 +1406,8 @@ DIALOGUE = DialogueWords(
     talk_nouns=r"(?:our|this|the|my) (?:\w+ )?(?:chat|conversation|talk|session|discussion|meeting)s?|came up|come up",
     articles=r"an?|one|another|the",
     relatives=(
-        r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|girlfriend|boyfriend|uncle|aunt|cousin|nephew|niece"
-        r"|grand(?:m|f|s|d)\w+|nan|gran|granny|grandad|\w+-in-law"
+        r"mum|mom|mother|dad|father|(?:brother|sister|son|daughter|uncle|aunt|cousin|nephew|niece)s?|wife|husband|girlfriend|boyfriend"
+        r"|(?:dog|cat|horse|pony|rabbit|hamster|parrot|tortoise)s?|grand(?:m|f|s|d)\w+|nan|gran|granny|grandad|\w+-in-law"
     ),
     question_leads=r"and|so|but|ok|then|from|since|until|by|with",
 )

@@ -1264,11 +1264,13 @@ READER = ReaderPhrases(
     both="Ne parlano sia il materiale sia quello che ci siamo detti:",
     which="Quale intendi: {names}?",
     until="Fino a {day}: {quote}",
+    until_date="Fino al giorno {day}: {quote}",
     talk="Di che cosa abbiamo parlato ({day}):",
     talk_user="- Tu: «{quote}»",
     talk_assistant="- Io: «{quote}»",
     no_talk="Non trovo nessuna conversazione di quel momento o su questo.",
     known="Che cosa so di te, con le tue parole:",
+    known_line="«{quote}» ({day})",
     fallback="Il modello non ha risposto; questa risposta è citata dal lettore interno.",
     failures={
         "refused": "Il modello ha rifiutato la richiesta: la sua chiave o il suo indirizzo è sbagliato. "
@@ -1342,7 +1344,7 @@ DIALOGUE = DialogueWords(
     okays=(
         r"ok(?:ay|ei)?|va bene|bene|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no"
         r"|bella|bello|top|ah"
-        r"|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
+        r"|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
         r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*"
@@ -1443,7 +1445,7 @@ DIALOGUE = DialogueWords(
             r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)"
             r"|(?:che|quale) (?:citta|paese|posto|via|luogo|indirizzo)|indirizzo"
         ),
-        "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic\w+|dottor\w+|profess\w+|cantante)",
+        "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic\w+|dottor\w+|professor\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
         "clock": r"a che or[ae]|che ore",
         "year": r"(?:che|quale) anno",
@@ -1503,6 +1505,14 @@ DIALOGUE = DialogueWords(
             r"|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori"
             r"|ragazz\w|soci\w?|nessuno"
         ),
+        "own_home": r"\b(?:abit[oi]\w*|viv(?:o|evo|iamo)|(?:mi sono|ci siamo) (?:\w+ )?(?:trasferit|spostat)\w|sto di casa) (?:\w+ )?(?:a|ad|in|nel|nella|al|alla)\b",
+        "own_work": (
+            r"\b(?:insegno|lavor(?:o|avo)|insegnavo) (?:\w+ ){0,2}(?:in|a|al|alla|per|da|nel|nella|all)\b|"
+            r"\b(?:sono|ero|(?:faccio|facevo) (?:il|la|lo|l)|lavor\w+ come|come|da \w+ anni) ?(?:'|un |una |un')?(?:\w+ )?(?!(?:ottim|pessim|volont)\w+)"
+            r"(?:\w{2,}(?:ista|tore|trice|aio|aia|iere|iera|olog[oa]|ario|aria|metra)|medico|cuoc[oa]|sart[oa]|avvocat[oa]|operai[oa]|maestr[oa]|contadin[oa]|imbianchin[oa]|postin[oa]"
+            r"|bagnin[oa]|ballerin[oa]|insegnante|badante|cantante|docente|agente|dirigente|assistente|studente|studentessa|infermier[ae]|ostetrica|meccanic[oa]|falegname|tecnic[oa]|architett[oa]|autista|architetto|grafic[oa]|bidell[oa]|idraulico|pastore|pescatore|veterinari[oa]|fotograf[oa])\b"
+            r"|\bdi (?:mestiere|professione)\b"
+        ),
         "reason": (r"perche|siccome|poiche|dato che|visto che|quindi|\bcosi\b|\bper\b|\bse no\b|altrimenti"),
     },
     self_named=r"mi chiamo|sono|io sono|chiamami|chiamatemi|il mio nome e|mi chiamano",
@@ -1513,44 +1523,27 @@ DIALOGUE = DialogueWords(
         cosa cose tipo modo mettere messo dato dai secondo te proprio gia anche invece quello quella mi ti si ci avrei
         sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
     ),
-    synonyms=(
-        words("figlio bimbo bambino ragazzo maschio figli"),
-        words("figlia bimba bambina ragazza femmina figlie"),
-        words("figli bambini bimbi figlio figlia bambino bambina"),
-        words("dolce dessert torta"),
-        words("relatore relatrice segue tesi professoressa"),
-        words("collega colleghi colleghe"),
-        words("invitati ospiti persone gente partecipanti"),
-        words("trasloco traslochi traslocare spostarsi"),
-        words("mangiare cibo pasto piatto cena pranzo"),
-        words("mamma madre mammina"),
-        words("papa padre babbo"),
-        words("lavoro mestiere professione impiego lavori faccio"),
-        words("cane cagnolino cagnolina cucciolo labrador"),
-        words("dottore medico dottoressa"),
-        words("figlio figlia bambino bambina figli bimbo bimba"),
-        words("esame verifica interrogazione esami test"),
-        words("macchina auto automobile"),
-        words("capo titolare principale"),
-        words("moglie marito compagno compagna"),
-        words("costa costo prezzo pago pagare spendo chiede euro rata affitto quota"),
-        words("casa appartamento abitazione"),
-        words("malattia patologia diagnosi disturbo"),
-        words("medicina farmaco pastiglia pillola compressa"),
-        words("insegnante prof professore professoressa maestra"),
-        words("negozio attivita bottega studio"),
-        words("pratica richiesta domanda"),
-        words("scuola istituto liceo alberghiero"),
-    ),
+    synonyms="""
+        figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi
+        figlio figlia bambino bambina; dolce dessert torta; relatore relatrice segue tesi professoressa; collega
+        colleghi colleghe; invitati ospiti persone gente partecipanti; trasloco traslochi traslocare spostarsi;
+        mangiare cibo pasto piatto cena pranzo; mamma madre mammina; papa padre babbo; lavoro mestiere professione
+        impiego lavori faccio; cane cagnolino cagnolina cucciolo labrador; dottore medico dottoressa; figlio figlia
+        bambino bambina figli bimbo bimba; esame verifica interrogazione esami test; macchina auto automobile; capo
+        titolare principale; moglie marito compagno compagna; costa costo prezzo pago pagare spendo chiede euro quota; casa appartamento abitazione; malattia patologia diagnosi disturbo; medicina farmaco pastiglia
+        pillola compressa; insegnante prof professore professoressa maestra; negozio attivita bottega studio; pratica
+        richiesta domanda; scuola istituto liceo alberghiero
+    """,
     changed=(
         r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+"
         r"|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso|al posto|torn\w+|slitt\w+|anticipat\w+|rimandat\w+"
         r"|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
         r"|finalmente|mi sbagliavo|diventat\w+|sostitui\w+"
     ),
+    corrections=r"anzi|no,|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
     earlier=(
         r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|allora|in passato"
-        r"|(?:abit|lavor|studi)avo|vivevo|facevo"
+        r"|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere|professione) avevo"
     ),
     listing=r"quali|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
     asked_facts={
@@ -1579,8 +1572,8 @@ DIALOGUE = DialogueWords(
     talk_nouns=r"(?:nostr[ao]|quest[ao]|l[ao]) (?:\w+ )?(?:chat|conversazione|chiacchierata|sessione|discussione|incontro)",
     articles=r"una?|uno|il|la|lo",
     relatives=(
-        r"mamma|madre|papa|padre|fratello|sorella|figli[oa]|moglie|marito|fidanzat[oa]|zi[oa]|cugin[oa]|nipote|nonn[oa]"
-        r"|suocer[oa]|cognat[oa]"
+        r"mamma|madre|papa|padre|fratell[oi]|sorell[ae]|figli[oae]?|moglie|marito|fidanzat[oa]|zi[oaei]|cugin[oaei]|nipot[ei]|nonn[oaei]"
+        r"|suocer[oaei]|cognat[oaei]|can[ei]|gatt[oaei]|cavall[oi]|conigli[oo]?|cricet[oi]|pappagall[oi]|tartarug(?:a|he)"
     ),
     question_leads=r"e|ma|allora|quindi|poi|con|da|di|a|fino",
 )
