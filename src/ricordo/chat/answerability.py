@@ -407,7 +407,7 @@ def _may_count(new: ScoredMemory, best: ScoredMemory) -> bool:
     if best.answers and not new.answers:
         return False
     shared = _stems(new.passage.text) & _stems(best.passage.text)
-    return new.coverage >= _SAME_FROM * best.coverage or any(not AMOUNT.fullmatch(each) for each in shared)
+    return 0 < new.coverage >= _SAME_FROM * best.coverage or any(not AMOUNT.fullmatch(each) for each in shared)
 
 
 def lacks_detail(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:

@@ -10,19 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.answerability import RELATED_FROM, Findings, ScoredMemory, lacks_detail, score_memory
+from ricordo.chat import question as questions
+from ricordo.chat.answerability import Findings, ScoredMemory, lacks_detail, score_memory
 from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
-from ricordo.chat.question import (
-    SMALL_TALK,
-    DialogueAct,
-    MemoryQuestion,
-    dialogue_act,
-    folded,
-    forms,
-    heard,
-    memory_question,
-    synonyms,
-)  # fmt: skip
+from ricordo.chat.question import SMALL_TALK, DialogueAct, MemoryQuestion, dialogue_act, folded, forms, memory_question
 from ricordo.languages.dates import Period, periods, relative_day
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
@@ -37,7 +28,6 @@ if TYPE_CHECKING:
 
 _NEAR_THE_BEST = 0.35
 _LATER_FROM = 0.2
-_CLOSE_FROM = -0.09  # least similarity, relative to what is usual, where no word is shared
 _BESIDE_FROM = 0.5  # share of the best quote's coverage that one beside it needs where no answer is certain
 _MEANT_FROM = 0.5  # least probability of a known subject where a question is not about the user and shares no word
 _FACT_CONFIDENCE = 0.9
@@ -158,8 +148,10 @@ class MemoryReader:
             return known
         findings = score_memory(asked, self._past.passages(question))
         found = findings.passages if earlier else self._current(findings.passages)
+        if _asked_groups(asked) == ["age"]:  # the age of a child is not the user's
+            found = tuple(each for each in found if _may_be_own(each.passage))
         own = _own_statements(findings.passages, asked)
-        if own := [each for each in own if earlier or each.message_id not in self._past.outdated]:
+        if own := [each for each in own if earlier or not (known and _takes_up(known.sources[-1], each))]:
             told = (min if earlier else max)(own, key=lambda each: each.said_at)
             return MemoryAnswer(self._quote(told, asked), _FACT_CONFIDENCE, (told,), of_user=True)
         if known:
@@ -179,11 +171,13 @@ class MemoryReader:
             return self._quoted(listed, asked, findings.related)
         if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = findings.passages
-        missing = lacks_detail(asked, found[:_MOST_QUOTES]) or not (findings.is_answer or _is_close(found[:1]))
+        missing = lacks_detail(asked, found[:_MOST_QUOTES])
         certain = findings.is_answer or named
         if not found or missing or not (certain or findings.is_near):
             return None
         chosen = self._chosen(found, findings, asked, earlier)
+        if lacks_detail(asked, chosen):  # "the same time": what it replaces holds the time
+            chosen += [each for each in found[:_MOST_QUOTES] if not lacks_detail(asked, [each])][:1]
         answer = self._quoted(chosen, asked, findings.answered, earlier=earlier)
         return answer if certain else replace(answer, text=f"{self._phrases.unsure}\n{answer.text}", found=False)
 
@@ -372,11 +366,6 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
     return kept
 
 
-def _is_close(best: Sequence[ScoredMemory]) -> bool:
-    """Whether the best message has something to do with the question: a word, its meaning, or what it holds."""
-    return any(each.coverage or each.passage.cosine >= _CLOSE_FROM or each.probability >= RELATED_FROM for each in best)
-
-
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
     """Whether a passage is nearly as good as the best, or a later answer of the same speaker that may replace it."""
     if one.replaced or (best.answers and best.coverage > 0 and not one.coverage):
@@ -463,19 +452,31 @@ def _uncounted(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[Sco
     return sorted(holders[:_MOST_LISTED], key=lambda each: each.passage.said_at)
 
 
+def _may_be_own(passage: "MemoryPassage") -> bool:
+    return passage.role == "user" and not MessageWords.of(passage.text).matching("kin")
+
+
 def _own_statements(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list["MemoryPassage"]:
     """The messages in which the user says what their work is ("illustrator here"), or where they live, if asked for."""
-    patterns = [_OWN[group] for group in _asked_groups(asked) if group in _OWN]
+    patterns = [
+        _OWN[group] for group in _asked_groups(asked) if group == "home" or (group, asked.wanted) == ("work", "")
+    ]
     said = (each.passage for each in found if each.passage.role == "user")
     return [each for each in said if any(pattern.search(folded(each.text)) for pattern in patterns)]
 
 
+def _takes_up(new: "MemoryPassage", old: "MemoryPassage") -> bool:
+    """Whether a later message speaks of the same thing as an older one."""
+    said, before = (set(snowball_stems(each.text, guess_language(each.text))) for each in (new, old))
+    return new.said_at > old.said_at and not said.isdisjoint(before)
+
+
 def _tells_it(text: str, asked: MemoryQuestion) -> bool:
     """Whether the message of a fact tells it: true unless it is the user's work and nothing there speaks of work."""
-    if _asked_groups(asked) != ["work"] or _OWN["work"].search(folded(text)):
+    if asked.wanted or _asked_groups(asked) != ["work"] or _OWN["work"].search(folded(text)):
         return True
-    pairs = [(forms(word), like) for word in asked.words if (like := synonyms(word))]
-    return any(heard(*pair, each) for pair in pairs for each in MessageWords.of(text).stems)
+    pairs = [(forms(word), like) for word in asked.words if (like := questions.synonyms(word))]
+    return any(questions.heard(*pair, each) for pair in pairs for each in MessageWords.of(text).stems)
 
 
 def _asked_groups(asked: MemoryQuestion) -> list[str]:

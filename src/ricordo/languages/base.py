@@ -225,6 +225,7 @@ class DialogueWords:
     talk: str
     last_session: str
     about_me: str
+    about_you: str  # questions for what the assistant is and can do
     # Words of a question by which the wanted answer is told, by type: age, surname, name, colour, brand, code, amount,
     # number, time, place, person, reason; more exactly clock, year, duration, frequency, date; and of the question how
     # the user is called.
