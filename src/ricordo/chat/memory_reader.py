@@ -147,9 +147,10 @@ class MemoryReader:
         if known and any(_tells_it(each.text, asked) for each in known.sources):
             return known
         findings = score_memory(asked, self._past.passages(question))
-        found = findings.passages if earlier else self._current(findings.passages)
+        every = findings.passages
         if _asked_groups(asked) == ["age"]:  # the age of a child is not the user's
-            found = tuple(each for each in found if _may_be_own(each.passage))
+            every = tuple(each for each in every if _may_be_own(each.passage))
+        found = every if earlier else self._current(every)
         own = _own_statements(findings.passages, asked)
         if own := [each for each in own if earlier or not (known and _takes_up(known.sources[-1], each))]:
             told = (min if earlier else max)(own, key=lambda each: each.said_at)
@@ -170,7 +171,7 @@ class MemoryReader:
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
         if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
-            found = findings.passages
+            found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES])
         certain = findings.is_answer or named
         if not found or missing or not (certain or findings.is_near):
@@ -187,7 +188,7 @@ class MemoryReader:
         """The messages to quote: what counts now or counted before, everything where a list is asked for."""
         if not earlier and findings.current is not None:  # what was said last counts
             return [findings.current]
-        listed = asked.is_list and findings.is_answer and not self._is_brief
+        listed = asked.is_list and not self._is_brief and (findings.is_answer or found[0].coverage > 0)
         least = 0.0 if findings.is_answer and not listed else _BESIDE_FROM * found[0].coverage
         others = (each for each in found[1:] if each.coverage >= least and _is_near(each, found[0]))
         near = _distinct([found[0], *others])

@@ -1496,7 +1496,7 @@ DIALOGUE = DialogueWords(
     ),
     listing=r"quali|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
     asked_facts={
-        "age": r"quanti anni ho(?: (?:io|adesso|ora))?\W*$|che eta ho(?: (?:io|adesso|ora))?\W*$|qual e la mia eta",
+        "age": r"(?:quanti anni|che eta) ho(?: (?:io|adesso|ora))?(?=\W*$)|qual e la mia eta",
         "home": r"dove (?:viv(?:ev)?o|abit(?:av)?o|sto di casa)|in (?:che|quale) (?:citta|paese) (?:viv(?:ev)?o|abit(?:av)?o)",
         "work": (
             r"che (?:lavoro|mestiere|professione) (?:faccio|facevo|ho|avevo|svolgo)|(?:qual|quale) e (?:il mio (?:lavoro|mestiere)|la mia professione)"
