@@ -448,3 +448,90 @@ def test_the_nearest_is_not_told_as_the_answer(memory: Memory, said: str, questi
     assert said in told.message
     assert told.confidence < ANSWERED_FROM
     assert len(told.metadata["memory_sources"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("Freelance illustrator here, first year of taxes", "What do I do for work?"),
+        ("Guadagno 1.640 euro al mese come saldatore", "Che mestiere faccio?"),
+        ("Sono Donata e insegno matematica in un liceo", "Che lavoro faccio?"),
+    ],
+)
+def test_work_is_told_in_the_words_of_the_user(memory: Memory, said: str, question: str) -> None:
+    """What one does is known from how people say it, whatever else was said later."""
+    told_before(memory, "lena", [(said, "Ok.")], [("My accountant retired, I forgot a client", "Ok.")])
+    assert said in ask(memory, question, "lena").message
+
+
+def test_a_new_place_of_work_counts(memory: Memory) -> None:
+    """A later message that takes up the old place of work replaces it."""
+    later = "I'm not at the studio any more, I started at the museum shop on Monday"
+    told_before(memory, "maud", [("I work at a ceramics studio", "Ok.")], [(later, "Ok.")])
+    assert "museum shop" in ask(memory, "what do I do for work?", "maud").message
+
+
+def test_what_was_said_of_something_else_replaces_nothing(memory: Memory) -> None:
+    """A later amount of money is no newer rent."""
+    told_before(
+        memory,
+        "dina",
+        [("L'affitto è di 620 euro al mese", "Ok.")],
+        [("Il meccanico ha cambiato la batteria, 130 euro", "Ok.")],
+    )
+    assert "620" in ask(memory, "quanto pago di affitto?", "dina").message
+
+
+def test_what_a_change_leaves_open_is_quoted_from_before(memory: Memory) -> None:
+    """ "The same time" alone is no answer: the message with the time is quoted beside it."""
+    told_before(
+        memory,
+        "nora",
+        [("Il colloquio con la preside è il 3 dicembre alle 15 e 30", "Ok.")],
+        [("La preside ha spostato il colloquio al 10 dicembre, stessa ora", "Ok.")],
+    )
+    assert "15 e 30" in ask(memory, "a che ora è il colloquio?", "nora").message
+
+
+def test_the_age_of_a_child_is_not_the_users(memory: Memory) -> None:
+    """Without a word of the user's own age nothing is quoted as the answer."""
+    told_before(memory, "olga", [("Abbiamo due figli, Nina di 9 anni e Pietro di 6", "Ok.")])
+    assert not ask(memory, "quanti anni ho?", "olga").metadata["memory_sources"]
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("ok bye", language("en").reader.farewell),
+        ("thanks, that's all", language("en").reader.thanks),
+        ("what can you do?", language("en").reader.nothing_yet),
+        ("chi sei?", language("it").reader.nothing_yet),
+        ("ok grazie, a dopo", language("it").reader.farewell),
+    ],
+)
+def test_short_talk_gets_its_own_line(memory: Memory, message: str, said: str) -> None:
+    """A goodbye behind an okay is a goodbye, and a question about the assistant is answered."""
+    assert ask(memory, message).message == said
+
+
+def test_a_correction_is_noted(memory: Memory) -> None:
+    """A short sentence that corrects something is no mere remark."""
+    assert "la bicicletta è blu" in ask(memory, "anzi, la bicicletta è blu").message
+
+
+def test_the_last_conversation_is_not_the_present_one(memory: Memory) -> None:
+    """The summary of the last talk tells the session before this one."""
+    told_before(memory, "pia", [("We planted twelve apple trees by the river", "Water them well.")])
+    first = ask(memory, "I bought a green bicycle today", "pia")
+    told = ask(memory, "summarise our last conversation", "pia", first.session_id).message
+    assert "apple trees" in told
+    assert "bicycle" not in told
+
+
+def test_an_end_is_dated_in_good_italian(memory: Memory) -> None:
+    """A date has its article, a word such as "ieri" has none."""
+    told_before(
+        memory, "rosa", [("Abito a Torino", "Ok.")], [("Mi sono trasferita a Gand", "Ok.")], [("Ciao", "Ciao.")]
+    )
+    known = ask(memory, "cosa sai di me?", "rosa").message
+    assert "Fino al giorno" in known, known

@@ -97,13 +97,15 @@ class Reader:
         if task.past is None:
             return self._from_material(task)
         act = dialogue_act(task.question)
-        if act.act == "statement" and task.standalone and dialogue_act(task.standalone).act == "question":
+        if act.act == "statement" and not act.about_oneself and dialogue_act(task.standalone).act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
         reader = partial(MemoryReader, task.past, task.language)
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
         if act.act in COMMANDS or (act.act == "statement" and act.about_oneself and not task.context.references):
             return self._from_memory(reader().acknowledge(act), act)
+        if act.act == "about_you":
+            return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
         if act.act == "talk":
             return self._from_memory(reader().talk(task.question), act)
         if act.act in ("claim", "own_claim"):

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from ricordo.chat import question as questions
 from ricordo.chat.answerability import Findings, ScoredMemory, lacks_detail, score_memory
 from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
-from ricordo.chat.question import DialogueAct, MemoryQuestion, folded, forms, memory_question
+from ricordo.chat.question import SMALL_TALK, DialogueAct, MemoryQuestion, dialogue_act, folded, forms, memory_question
 from ricordo.languages.dates import Period, periods, relative_day
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _NEAR_THE_BEST = 0.35
 _LATER_FROM = 0.2
+_BESIDE_FROM = 0.5  # share of the best quote's coverage that one beside it needs where no answer is certain
 _MEANT_FROM = 0.5  # least probability of a known subject where a question is not about the user and shares no word
 _FACT_CONFIDENCE = 0.9
 _MOST_QUOTES, _MOST_LISTED = 2, 6
@@ -49,6 +51,8 @@ _ASKED_FACTS = {
     group: AnyLanguage(rf"\b(?:<dialogue.asked_facts:{group}>)\b", flags=0)
     for group in ("age", "home", "work", "study", "origin")
 }
+_OWN = {group: AnyLanguage(rf"<dialogue.held:own_{group}>", flags=0) for group in ("work", "home")}
+_CORRECTED = AnyLanguage(r"^\W*(?:<dialogue.corrections>)\b", flags=0)
 _FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
 _FEW_WORDS = 6  # of a statement that says nothing of its speaker and is not repeated
 _UNKNOWING = AnyLanguage(r"\b(?:<dialogue.unknowing>)\b", flags=0)  # "I never remember what…": a question, too
@@ -111,7 +115,8 @@ class MemoryReader:
         if act.act != "standing" and learned and all(fact.addressed for fact in learned):
             return MemoryAnswer(phrase.replace("{quote}", "; ".join(fact.addressed for fact in learned)), 1.0)
         spoken = folded(act.content).split()
-        if phrase == said.noted and not learned and not act.about_oneself and len(spoken) <= _FEW_WORDS:
+        remark = phrase == said.noted and not (learned or act.about_oneself or _CORRECTED.search(folded(act.content)))
+        if remark and len(spoken) <= _FEW_WORDS:
             thanked = not language_by_code(self._code).followups.thanks.isdisjoint(spoken)
             return self.small_talk(DialogueAct("thanks" if thanked else "okay", act.content))
         quote = shortened(act.content, _LONGEST_LINE).rstrip(" .")
@@ -119,8 +124,10 @@ class MemoryReader:
 
     def _forget(self, content: str) -> MemoryAnswer:
         asked = memory_question(content)
-        found = score_memory(asked, self._past.passages(content)).passages
-        own = [each.passage for each in found if each.coverage >= _FORGOTTEN_FROM]
+        findings = score_memory(asked, self._past.passages(content))
+        own = [each.passage for each in findings.passages if each.coverage >= _FORGOTTEN_FROM]
+        if not own and findings.is_answer:  # "forget my address": what would answer the question for it
+            own = [findings.passages[0].passage]
         wanted = {one for term in asked.terms for one in term}
         facts = [
             fact
@@ -136,10 +143,20 @@ class MemoryReader:
         """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
         asked = memory_question(question)
         earlier = _EARLIER.search(asked.text) is not None
-        if known := self._past_fact(asked) if earlier else self._fact(asked):
+        known = self._past_fact(asked) if earlier else self._fact(asked)
+        if known and any(_tells_it(each.text, asked) for each in known.sources):
             return known
         findings = score_memory(asked, self._past.passages(question))
-        found = findings.passages if earlier else self._current(findings.passages)
+        every = findings.passages
+        if _asked_groups(asked) == ["age"]:  # the age of a child is not the user's
+            every = tuple(each for each in every if _may_be_own(each.passage))
+        found = every if earlier else self._current(every)
+        own = _own_statements(findings.passages, asked)
+        if own := [each for each in own if earlier or not (known and _takes_up(known.sources[-1], each))]:
+            told = (min if earlier else max)(own, key=lambda each: each.said_at)
+            return MemoryAnswer(self._quote(told, asked), _FACT_CONFIDENCE, (told,), of_user=True)
+        if known:
+            return known
         if found and not (asked.is_personal or found[0].coverage or findings.related >= _MEANT_FROM):
             return None  # a question for anybody, and none of its words was said
         if not any(speaks_of_person(each.passage, asked) for each in found[:_MOST_QUOTES]):
@@ -153,11 +170,15 @@ class MemoryReader:
             return replace(asking, text=f"{line}\n{asking.text}", options=tuple(names))
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
+        if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
+            found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES])
         certain = findings.is_answer or named
         if not found or missing or not (certain or findings.is_near):
             return None
         chosen = self._chosen(found, findings, asked, earlier)
+        if lacks_detail(asked, chosen):  # "the same time": what it replaces holds the time
+            chosen += [each for each in found[:_MOST_QUOTES] if not lacks_detail(asked, [each])][:1]
         answer = self._quoted(chosen, asked, findings.answered, earlier=earlier)
         return answer if certain else replace(answer, text=f"{self._phrases.unsure}\n{answer.text}", found=False)
 
@@ -167,12 +188,15 @@ class MemoryReader:
         """The messages to quote: what counts now or counted before, everything where a list is asked for."""
         if not earlier and findings.current is not None:  # what was said last counts
             return [findings.current]
-        near = _distinct([found[0], *(each for each in found[1:] if _is_near(each, found[0]))])
+        listed = asked.is_list and not self._is_brief and (findings.is_answer or found[0].coverage > 0)
+        least = 0.0 if findings.is_answer and not listed else _BESIDE_FROM * found[0].coverage
+        others = (each for each in found[1:] if each.coverage >= least and _is_near(each, found[0]))
+        near = _distinct([found[0], *others])
         if earlier:
             return _with_answer(_oldest(near[:_MOST_QUOTES]), found, asked)
-        if asked.is_list and not self._is_brief:
-            listed = _distinct([*near, *_holders(found, asked)])[:_MOST_LISTED]
-            return sorted(listed, key=lambda each: each.passage.said_at)
+        if listed:
+            every = _distinct([*near, *_holders(found, asked)])[:_MOST_LISTED]
+            return sorted(every, key=lambda each: each.passage.said_at)
         return _with_answer(_newest(near[: 1 if self._is_brief else _MOST_QUOTES]), found, asked)
 
     def _quoted(
@@ -271,6 +295,8 @@ class MemoryReader:
         sessions = self._past.sessions(start, end) or self._past.sessions(
             start - timedelta(days=2) if start else None, end + timedelta(days=2) if end else None
         )
+        if last:  # not the present one, if there is another
+            sessions = sorted(sessions, key=lambda each: each.id == self._past.session_id)
         for session in sessions:
             if lines := self._past.talk(session):
                 return lines
@@ -288,22 +314,24 @@ class MemoryReader:
         return MemoryAnswer("\n".join(written), 0.8, tuple(kept))
 
     def about_user(self) -> MemoryAnswer | None:
-        """The facts that are known, and what the user said of themselves, newest first."""
+        """What the user wished, what is no longer true, and what they said of themselves, in order."""
         said: dict[str, MemoryPassage] = {}
         for session in self._past.sessions()[:6]:
             for each in self._past.talk(session):
                 if each.role == "user" and not each.text.rstrip().endswith("?") and len(each.text.split()) > 3:
                     said.setdefault(each.message_id, each)
-        kept = sorted(said.values(), key=lambda each: each.said_at)[-_MOST_KNOWN:]
-        known = self._past.facts[:_MOST_KNOWN]
-        lines = [f"- {fact.text}" for fact in known]
+        wishes = [fact for fact in self._past.facts if fact.is_instruction]
+        known = [fact for fact in self._past.facts if not fact.is_instruction][:_MOST_KNOWN]
         ended = self._past.superseded[-_MOST_PAST:]
-        lines += [f"- {self._ended(fact.valid_to, fact.text)}" for fact in ended]
-        lines += [f"- “{shortened(each.text, _LONGEST_LINE)}” ({self._day(each)})" for each in kept]
-        if not lines:
-            return None
-        sources = {each.message_id: each for each in (*self._past.sources([*known, *ended]), *kept)}
-        return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(sources.values()))
+        newest = sorted(said.values(), key=lambda each: each.said_at)[-_MOST_KNOWN:]
+        sources = {each.message_id: each for each in (*self._past.sources([*wishes, *known, *ended]), *newest)}
+        told = sorted(sources.values(), key=lambda each: each.said_at)
+        lines = [f"- {fact.text}" for fact in wishes]
+        for each in told:
+            line = self._filled(self._phrases.known_line, each, memory_question(""))
+            over = self._past.outdated.get(each.message_id)
+            lines.append(f"- {self._ended(over.until, line) if over else line}")
+        return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(told)) if lines else None
 
     def _day(self, passage: "MemoryPassage") -> str:
         return self._told_day(passage.said_at)
@@ -319,7 +347,9 @@ class MemoryReader:
 
     def _ended(self, until: datetime | None, said: str) -> str:
         """Something that held until a day."""
-        return self._phrases.until.replace("{day}", self._told_day(until) if until else "–").replace("{quote}", said)
+        day = self._told_day(until) if until else "–"
+        phrase = self._phrases.until_date if day[0].isdigit() else self._phrases.until
+        return phrase.replace("{day}", day).replace("{quote}", said)
 
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         quote = best_part(passage.text, asked)
@@ -339,8 +369,10 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
 
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
     """Whether a passage is nearly as good as the best, or a later answer of the same speaker that may replace it."""
-    if one.replaced or one.probability >= _NEAR_THE_BEST * best.probability:
-        return not one.replaced
+    if one.replaced or (best.answers and best.coverage > 0 and not one.coverage):
+        return False
+    if one.probability >= _NEAR_THE_BEST * best.probability:
+        return True
     later = one.passage.said_at > best.passage.said_at and one.passage.session_id != best.passage.session_id
     rival = best.answers and one.answers and one.coverage > 0 and one.passage.role == best.passage.role
     return rival and later and one.probability >= _LATER_FROM * best.probability
@@ -349,15 +381,24 @@ def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
 def _with_answer(
     chosen: list[ScoredMemory], found: Sequence[ScoredMemory], asked: MemoryQuestion
 ) -> list[ScoredMemory]:
-    """With the assistant's answer where the best quote is the user's question, or advice is asked for."""
+    """With the assistant's answer where the best quote is the user's question, or advice is asked for.
+
+    Where that answer only says "all right", the one of the next turn counts.
+    """
     best = chosen[0].passage
     asks = best.text.rstrip().endswith("?")
     if best.role != "user" or not (asks or asked.for_advice or _UNKNOWING.search(folded(best.text))):
         return chosen
-    turn = (best.session_id, best.turn_number)
-    for each in found:
-        if each.passage.role == "assistant" and (each.passage.session_id, each.passage.turn_number) == turn:
-            return [chosen[0], each] if not asks or chosen[0].answers else [each]
+    answers = {
+        each.passage.turn_number: each
+        for each in found
+        if each.passage.role == "assistant"
+        and each.passage.session_id == best.session_id
+        and dialogue_act(each.passage.text).act not in SMALL_TALK
+    }
+    for turn in (best.turn_number, best.turn_number + 1):
+        if turn in answers:
+            return [chosen[0], answers[turn]] if not asks or chosen[0].answers else [answers[turn]]
     return chosen
 
 
@@ -385,6 +426,7 @@ def _rivals(chosen: Sequence[ScoredMemory]) -> list[ScoredMemory]:
         for each in chosen
         if best.answers
         and each.answers
+        and best.coverage > 0
         and each.passage.role == best.passage.role
         and each.coverage >= _RIVAL_FROM * best.coverage
     ]
@@ -409,6 +451,33 @@ def _uncounted(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[Sco
     if len(holders) < 2 and not enumerates(holders[0].passage.text):
         return []
     return sorted(holders[:_MOST_LISTED], key=lambda each: each.passage.said_at)
+
+
+def _may_be_own(passage: "MemoryPassage") -> bool:
+    return passage.role == "user" and not MessageWords.of(passage.text).matching("kin")
+
+
+def _own_statements(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list["MemoryPassage"]:
+    """The messages in which the user says what their work is ("illustrator here"), or where they live, if asked for."""
+    patterns = [
+        _OWN[group] for group in _asked_groups(asked) if group == "home" or (group, asked.wanted) == ("work", "")
+    ]
+    said = (each.passage for each in found if each.passage.role == "user")
+    return [each for each in said if any(pattern.search(folded(each.text)) for pattern in patterns)]
+
+
+def _takes_up(new: "MemoryPassage", old: "MemoryPassage") -> bool:
+    """Whether a later message speaks of the same thing as an older one."""
+    said, before = (set(snowball_stems(each.text, guess_language(each.text))) for each in (new, old))
+    return new.said_at > old.said_at and not said.isdisjoint(before)
+
+
+def _tells_it(text: str, asked: MemoryQuestion) -> bool:
+    """Whether the message of a fact tells it: true unless it is the user's work and nothing there speaks of work."""
+    if asked.wanted or _asked_groups(asked) != ["work"] or _OWN["work"].search(folded(text)):
+        return True
+    pairs = [(forms(word), like) for word in asked.words if (like := questions.synonyms(word))]
+    return any(questions.heard(*pair, each) for pair in pairs for each in MessageWords.of(text).stems)
 
 
 def _asked_groups(asked: MemoryQuestion) -> list[str]:

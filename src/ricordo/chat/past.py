@@ -74,10 +74,15 @@ class Past:
         return ZoneInfo(self._memory.settings.profile.time_zone)
 
     @cached_property
+    def session_id(self) -> str:
+        """The session that is answered in; empty outside of one."""
+        turn = self._memory.store.turns.get(self._owner, self._turn_id) if self._turn_id else None
+        return turn.session_id if turn else ""
+
+    @cached_property
     def _project(self) -> str | None:
         """The project of the session that is answered in; None for that of the settings."""
-        turn = self._memory.store.turns.get(self._owner, self._turn_id) if self._turn_id else None
-        session = self._memory.store.sessions.get(self._owner, turn.session_id) if turn else None
+        session = self._memory.store.sessions.get(self._owner, self.session_id) if self.session_id else None
         return session.project or None if session else None
 
     @cached_property
@@ -203,7 +208,7 @@ _HELD = {
     "kin": AnyLanguage(r"(?:<dialogue.held:kin>)", flags=0),
 }
 _AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind a number that may be an age
-_AFTER_AMOUNT = AnyLanguage(r"\d.*|(?:<dialogue.held:amount>)", flags=0)  # other nouns are what is counted
+AMOUNT = AnyLanguage(r"\d.*|(?:<dialogue.held:amount>)", flags=0)  # behind a number other nouns are what is counted
 _BEFORE_TIME = AnyLanguage(r"(?:<dialogue.held:before_time>)", flags=0)
 _DATED = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|:\d\d)|(?:1[5-9]|20)\d\ds?|\d{1,2}\.[0-5]\d")
 _WHERE = AnyLanguage(r"(?:<dialogue.held:where>)", flags=0)  # the word before a place
@@ -296,7 +301,7 @@ class MessageWords:
             return not word[0].isdigit() or dated or named or (lone and _BEFORE_TIME.fullmatch(before) is not None)
         if kind == "age":
             return not (len(word) > 2 and word.isdigit()) and (not after or _AFTER_AGE.fullmatch(after) is not None)
-        if self.text[max(0, start - 1)] in "£$€" or _AFTER_AMOUNT.fullmatch(after):
+        if self.text[max(0, start - 1)] in "£$€" or AMOUNT.fullmatch(after):
             return True
         counts = kind == "number" or (word[0].isdigit() and (lone or not word.isdigit()))
         return counts and not (dated or _CALENDAR.fullmatch(after))

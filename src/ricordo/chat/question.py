@@ -133,7 +133,7 @@ def _subject(text: str) -> dict[frozenset[str], SubjectWord]:
 
 Act = Literal[
     "greeting", "thanks", "okay", "farewell", "remember", "forget", "standing",
-    "claim", "own_claim", "talk", "about_me", "question", "statement",
+    "claim", "own_claim", "talk", "about_me", "about_you", "question", "statement",
 ]  # fmt: skip
 SMALL_TALK: frozenset[Act] = frozenset(("greeting", "thanks", "okay", "farewell"))
 COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "standing"))
@@ -156,6 +156,7 @@ _OPENER = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[:,]?\s*")
 _YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
 _I_SAID = AnyLanguage(r"\b(?:<dialogue.user_said>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
+_ABOUT_YOU = AnyLanguage(r"\W*(?:<dialogue.about_you>)\W*", flags=0)
 _ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)", flags=0)
 FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
 
@@ -177,6 +178,8 @@ def dialogue_act(message: str) -> DialogueAct:
         return DialogueAct(small, message)
     if _ABOUT_ME.search(plain):
         return DialogueAct("about_me", message)
+    if _ABOUT_YOU.fullmatch(plain):
+        return DialogueAct("about_you", message)
     asks = _ASKING.match(plain) is not None and not plain.endswith("!")
     if _TALK.search(plain) and (asks or _TELL.match(plain) or "?" in plain or len(plain.split()) <= 12):
         return DialogueAct("talk", message)
@@ -223,7 +226,8 @@ def _small_talk(plain: str) -> Act | None:
 
 def _clause_act(clause: str) -> Act | None:
     for act, pattern in (("greeting", _GREETING), ("thanks", _THANKS), ("farewell", _FAREWELL), ("okay", _OKAY)):
-        if pattern.fullmatch(clause):
+        rest = clause[okay.end() :].strip() if (okay := _OKAY.match(clause)) else ""  # "ok bye"
+        if pattern.fullmatch(clause) or (rest and pattern.fullmatch(rest)):
             return act  # type: ignore[return-value]
     return None
 
@@ -344,7 +348,7 @@ def synonyms(word: str) -> frozenset[str]:
     return frozenset(
         snowball_stem(other, each.code)
         for each in languages()
-        for group in each.dialogue.synonyms
+        for group in map(str.split, each.dialogue.synonyms.split(";"))
         if word in group
         for other in group
         if other != word

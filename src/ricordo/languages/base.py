@@ -185,12 +185,14 @@ class ReaderPhrases:
     both: str
     which: str
     until: str
+    until_date: str
     # The talk itself: what was said on a day, nothing on that day, what is known of the user.
     talk: str
     talk_user: str
     talk_assistant: str
     no_talk: str
     known: str
+    known_line: str
     fallback: str
     failures: Mapping[str, str]
     notes: Mapping[str, str]
@@ -223,6 +225,7 @@ class DialogueWords:
     talk: str
     last_session: str
     about_me: str
+    about_you: str  # questions for what the assistant is and can do
     # Words of a question by which the wanted answer is told, by type: age, surname, name, colour, brand, code, amount,
     # number, time, place, person, reason; more exactly clock, year, duration, frequency, date; and of the question how
     # the user is called.
@@ -236,8 +239,9 @@ class DialogueWords:
     self_named: str
     # Words that any question about the past may hold; words for the same thing, for people and their surroundings.
     past_words: Words
-    synonyms: tuple[Words, ...]
+    synonyms: str  # groups divided by semicolons
     changed: str
+    corrections: str  # what opens a correction of something said before
     # Questions about what was true earlier, and for a list; wishes for a name and for short answers.
     earlier: str
     listing: str

@@ -1148,11 +1148,13 @@ READER = ReaderPhrases(
     both="The material and what was said both speak of it:",
     which="Which one do you mean: {names}?",
     until="Until {day}: {quote}",
+    until_date="Until {day}: {quote}",
     talk="What we talked about ({day}):",
     talk_user="- You: “{quote}”",
     talk_assistant="- I: “{quote}”",
     no_talk="I find no conversation of that time or about that.",
     known="What I know about you, in your own words:",
+    known_line="“{quote}” ({day})",
     fallback="The model did not answer; this answer is quoted by the built-in reader.",
     failures={
         "refused": "The model refused the request: its key or its address is wrong. Your question is kept.",
@@ -1176,84 +1178,67 @@ READER = ReaderPhrases(
 
 DIALOGUE = DialogueWords(
     greetings=(
-        r"hi+|hello+|hey+|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up"
-        r"|what's up|sup"
-        r"|it's me(?: again)?|nice to meet you|are you there|you there"
-        r"|how(?:'s| is| are|'re) (?:you|it going|things|your day)(?: (?:doing|going|today))*"
+        r"hi+|hello+|hey+|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up|what's up|sup|it's me(?: again)?|nice to meet you|are you there"
+        r"|you there|how(?:'s| is| are|'re) (?:you|it going|things|your day)(?: (?:doing|going|today))*"
     ),
-    thanks=(
-        r"thanks?(?: (?:a lot|a million|so much|again))?|thank you|thx|ty|cheers|much appreciated|you're (?:a"
-        r"|the) \w+"
-    ),
+    thanks=r"thanks?(?: (?:a lot|a million|so much|again))?|thank you|thx|ty|cheers|much appreciated|you're (?:a|the) \w+",
     farewells=r"bye+|bye bye|goodbye|good ?night|night|see (?:you|ya)|take care|talk (?:to you )?(?:soon|later)|later",
     okays=(
-        r"ok(?:ay|ie)?|k|great|perfect|cool|got it|sorry|all ?right|right|fine|sure|nice|lovely|brilliant"
-        r"|yes|yeah|yep|no"
-        r"|nope|lol|haha+|wow|phew|ugh"
+        r"ok(?:ay|ie)?|k|great|perfect|cool|got it|sorry|all ?right|right|fine|sure|nice|lovely|brilliant|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
+        r"|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
-        r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*"
-        r"(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?"
-        r"(?:what|whats|what's|which|who|whos|who's|whom|whose|where|wheres|where's|when|whens|when's|why"
-        r"|how|hows|how's"
-        r"|(?:do|does|did|can|could|should|shall|would|will|is|are|am|was|were|has|have|had)(?:n't)? "
-        r"(?:i|you|u|we|he|she|it|they|the|my|our|your|there|this|that|any)\b)"
+        r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?(?:what|whats|what's|which"
+        r"|who|whos|who's|whom|whose|where|wheres|where's|when|whens|when's|why|how|hows|how's|(?:do|does|did|can|could|should|shall|would|will|is|are|am|was|were|has|have"
+        r"|had)(?:n't)? (?:i|you|u|we|he|she|it|they|the|my|our|your|there|this|that|any)\b)"
     ),
     wh_words=r"what|whats|which|who|whos|whom|whose|where|wheres|when|whens|why|how",
     tell_me=(
-        r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)"
-        r"|give me|list|explain|describe|name|define|compare|show me|summari[sz]e|sum up|recap|continue|go on|elaborate"
-        r"|expand|talk about|read me|repeat|say again|i (?:want|would like|'d like) to (?:know|understand)|do you (?:know|remember))"
+        r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)|give me|list|explain|describe|name|define|compare"
+        r"|show me|summari[sz]e|sum up|recap|continue|go on|elaborate|expand|talk about|read me|repeat|say again|i (?:want|would like|'d like) to (?:know|understand)"
+        r"|do you (?:know|remember))"
     ),
     remember=(
-        r"(?:please |can you |could you |hey |ok )*(?:remember|don't forget|do not forget|keep in mind|bear in mind"
-        r"|make a note|take note|note down|note|write down|save)(?: please)?(?: (?:that|this|of))?[:,]? "
+        r"(?:please |can you |could you |hey |ok )*(?:remember|don't forget|do not forget|keep in mind|bear in mind|make a note|take note|note down|note|write down"
+        r"|save)(?: please)?(?: (?:that|this|of))?[:,]? "
     ),
     forget=(
-        r"(?:please |can you |could you |ok )*(?:forget|delete|erase|stop remembering|don't remember|scratch"
-        r"|remove from (?:your )?memory)(?: (?:that|about|the (?:bit|thing|part|fact) (?:about|that)))? "
+        r"(?:please |can you |could you |ok )*(?:forget|delete|erase|stop remembering|don't remember|scratch|remove from (?:your )?memory)(?: (?:that|about|the (?:bit"
+        r"|thing|part|fact) (?:about|that)))? "
     ),
     standing=(
-        r"(?:please |can you |could you |ok )*(?:from (?:now|here|today) on(?:wards?)?|in future|going forward|call me"
-        r"|always (?:answer|call|write|speak|use|remind)|(?:please )?(?:answer|write|reply) (?:briefly"
-        r"|in short|shortly))\b"
+        r"(?:please |can you |could you |ok )*(?:from (?:now|here|today) on(?:wards?)?|in future|going forward|call me|always (?:answer|call|write|speak|use|remind)"
+        r"|(?:please )?(?:answer|write|reply) (?:briefly|in short|shortly))\b"
     ),
     first_person=r"i|i'm|im|i've|ive|i'd|i'll|my|mine|me|we|we're|we've|our|us",
     assistant_said=(
-        r"(?:(?:you|u|ya) (?:(?:also|once|already|did|had|have|just|even|'d|'ve) )*(?:told|said|say|tell"
-        r"|recommended|advised|suggested"
-        r"|mentioned|warned|promised|claimed|proposed|explained|recommend|suggest|advise|mention)"
-        r"|(?:didn't|did|had|hadn't|haven't|have) (?:you|u) (?:(?:also|not|already|once|just) )*(?:say"
-        r"|said|tell|told|recommend\w*|advise\w*|suggest\w*"
-        r"|mention\w*|warn\w*|promise\w*))"
+        r"(?:(?:you|u|ya) (?:(?:also|once|already|did|had|have|just|even|'d|'ve) )*(?:told|said|say|tell|recommended|advised|suggested|mentioned|warned|promised|claimed"
+        r"|proposed|explained|recommend|suggest|advise|mention)|(?:didn't|did|had|hadn't|haven't|have) (?:you|u) (?:(?:also|not|already|once|just) )*(?:say|said|tell|told"
+        r"|recommend\w*|advise\w*|suggest\w*|mention\w*|warn\w*|promise\w*))"
     ),
     user_said=(
-        r"(?:(?:didn't|did|haven't|have) i (?:(?:not|already|ever) )*(?:say|said|tell|told|mention\w*|ask\w*)"
-        r"|i (?:already |once )?(?:told you|asked you|said to you|mentioned))"
+        r"(?:(?:didn't|did|haven't|have) i (?:(?:not|already|ever) )*(?:say|said|tell|told|mention\w*|ask\w*)|i (?:already |once )?(?:told you|asked you|said to you"
+        r"|mentioned))"
     ),
     claim_tags=(
-        r"didn't you|did you not|right|correct|yes|yeah|no|remember|abi|innit|haven't you|as i recall"
-        r"|if i'm not mistaken"
-        r"|isn't it|is that right|is that so|true|me|that|to|you|u|about|also|and"
+        r"didn't you|did you not|right|correct|yes|yeah|no|remember|abi|innit|haven't you|as i recall|if i'm not mistaken|isn't it|is that right|is that so|true|me|that|to"
+        r"|you|u|about|also|and"
     ),
     talk=(
-        r"what (?:did|have|were|was|had) (?:we|you and i) (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do"
-        r"|done|say|said|cover\w*|chat\w*|go over"
-        r"|gone over|on about|work\w*|look\w*|stud\w*|do(?:ne|ing)?)"
-        r"|summar(?:y|ies|i[sz]e)|sum up|recap|wrap up|what happened .*\b(?:chat|conversation|session)"
-        r"|(?:what|which) (?:was|were) .*\b(?:our|the) .*\b(?:conversation|chat|talk|session|discussion)s?\b"
-        r"|what did i (?:ask|want to know|say|tell you) (?:you )?(?:\w+ )?(?:about|last|yesterday|today|on|in)\b"
-        r"|our (?:last|latest|most recent|previous|past) (?:conversation|chat|talk|session|discussion)"
+        r"what (?:did|have|were|was|had) (?:we|you and i) (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do|done|say|said|cover\w*|chat\w*|go over|gone over"
+        r"|on about|work\w*|look\w*|stud\w*|do(?:ne|ing)?)|summar(?:y|ies|i[sz]e)|sum up|recap|wrap up|what happened .*\b(?:chat|conversation|session)|(?:what"
+        r"|which) (?:was|were) .*\b(?:our|the) .*\b(?:conversation|chat|talk|session|discussion)s?\b|what did i (?:ask|want to know|say"
+        r"|tell you) (?:you )?(?:\w+ )?(?:about|last|yesterday|today|on|in)\b|our (?:last|latest|most recent|previous|past) (?:conversation|chat|talk|session|discussion)"
         r"|where (?:did we (?:leave|stop|get)|were we)|catch me up|(?:what|which) (?:topics|subjects)\b.*\bwe\b"
     ),
-    last_session=(
-        r"last (?:time|session|conversation|chat|talk|meeting)|most recent|latest|previous (?:time|session"
-        r"|chat|conversation)"
+    last_session=r"last (?:time|session|conversation|chat|talk|meeting)|most recent|latest|previous (?:time|session|chat|conversation)",
+    about_you=(
+        r"(?:so |and )?(?:what (?:can|do) you do|what are you(?: for)?|who (?:are|r) you|how (?:do|does) (?:you|this) work|what is this|(?:can|could) you help me"
+        r"|help)(?: (?:for me|exactly|here))?"
     ),
     about_me=(
-        r"what (?:do|did|can) you (?:\w+ )?(?:know|remember|recall|learn\w*|have|tell me) (?:\w+ )?(?:about|on|of) me"
-        r"|what have you (?:learned|learnt|stored|saved) about me|who am i\W*$|(?:tell me|everything) .*about me"
-        r"|what do you know of me"
+        r"what (?:do|did|can) you (?:\w+ )?(?:know|remember|recall|learn\w*|have|tell me) (?:\w+ )?(?:about|on|of) me|what have you (?:learned|learnt|stored"
+        r"|saved) about me|who am i\W*$|(?:tell me|everything) .*about me|what do you know of me"
     ),
     wanted={
         "age": r"how old|what age|(?:my|his|her|their|your|'s) age",
@@ -1263,20 +1248,15 @@ DIALOGUE = DialogueWords(
         "brand": r"(?:what|which) (?:brand|make|model)",
         "code": r"(?:phone|telephone|number|code|pin|registration|password|plate)",
         "amount": (
-            r"how much (?:is|was|are|were)|how much .*\bfor|price|cost|costs|salary|rent|budget|bill|fees?|fares|wage"
-            r"|charg\w+|pay|pays|paid|worth|owe|deposit|earn\w*|pension|save|spend|spent|saving|savings"
+            r"how much (?:is|was|are|were)|how much .*\bfor|price|cost|costs|salary|rent|budget|bill|fees?|fares|wage|charg\w+|pay|pays|paid|worth|owe|deposit|earn\w*"
+            r"|pension|save|spend|spent|saving|savings"
         ),
         "number": (
-            r"how (?:many|much|long|far|often|high|hot|cold|big|large|deep|fast|tall|wide|heavy|thick)"
-            r"|temperature|percentage|speed|distance|dose|size|page|weight|height|score|grade|percent|pressure|level"
+            r"how (?:many|much|long|far|often|high|hot|cold|big|large|deep|fast|tall|wide|heavy|thick)|temperature|percentage|speed|distance|dose|size|page|weight|height"
+            r"|score|grade|percent|pressure|level"
         ),
-        "time": (
-            r"when|what (?:time|day|days|date|year|month)|which (?:day|days|date|year|month|evening|morning)"
-            r"|until when|since when"
-        ),
-        "place": (
-            r"where|where's|(?:which|what) (?:city|town|country|place|street|village|address|area|region)|address"
-        ),
+        "time": r"when|what (?:time|day|days|date|year|month)|which (?:day|days|date|year|month|evening|morning)|until when|since when",
+        "place": r"where|where's|(?:which|what) (?:city|town|country|place|street|village|address|area|region)|address",
         "person": r"who|whom|whose|who's|whos|which (?:person|friend|colleague|doctor|teacher|brother|sister)",
         "reason": r"why|how come|what for",
         "clock": r"what time|what hour|kick-off",
@@ -1289,56 +1269,49 @@ DIALOGUE = DialogueWords(
     own_name=r"my name|am i called|i'm called|i am called|i go by|call me|i called",
     held={
         "number": (
-            r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
-            r"|eighteen|nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)\w*|hundreds?|thousands?|half"
-            r"|dozen|couple|both|twice|once|every"
+            r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|(?:twenty|thirty|forty|fifty"
+            r"|sixty|seventy|eighty|ninety)\w*|hundreds?|thousands?|half|dozen|couple|both|twice|once|every"
         ),
         "time": (
-            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september"
-            r"|october|november|december|today|tomorrow|yesterday|tonight|mornings?|afternoons?|evenings?|noon|midnight"
-            r"|nights?|spring|summer|autumn|winter|christmas|easter|weeks?|weekends?|months?|years?|days?|hours?"
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|today|tomorrow|yesterday"
+            r"|tonight|mornings?|afternoons?|evenings?|noon|midnight|nights?|spring|summer|autumn|winter|christmas|easter|weeks?|weekends?|months?|years?|days?|hours?"
             r"|minutes?|o'clock|past|half"
         ),
-        "colour": (
-            r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden"
-            r"|silver|mustard|cream|turquoise|crimson|maroon"
-        ),
-        "age": (
-            r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who"
-            r"|when|this|last|next"
-        ),
+        "colour": r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden|silver|mustard|cream|turquoise|crimson|maroon",
+        "age": r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who|when|this|last|next",
         "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
         "where": r"in|at|near|from|of|to|into|around",
         "before_time": r"at|on|by|till|until|before|after|around|about|from|to|since|the|between|and",
         "calendar": (
-            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september"
-            r"|october|november|december|christmas|easter|i'm|ok|okay|hi|hello|hey"
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|christmas|easter|i'm|ok"
+            r"|okay|hi|hello|hey"
         ),
         "clock": (
-            r"\b\d{1,2} ?(?:am|pm|a\.m|p\.m)\b|\bo'clock\b|\bnoon\b|\bmidnight\b|\b(?:half|quarter) (?:past|to)\b"
-            r"|\bat (?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
-            r"|\b(?:by|till|until|before|after|around|from|to|between) \d{1,2}\b"
+            r"\b\d{1,2} ?(?:am|pm|a\.m|p\.m)\b|\bo'clock\b|\bnoon\b|\bmidnight\b|\b(?:half|quarter) (?:past|to)\b|\bat (?:\d{1,2}|one|two|three|four|five|six|seven|eight"
+            r"|nine|ten|eleven|twelve)\b|\b(?:by|till|until|before|after|around|from|to|between) \d{1,2}\b"
         ),
         "year": r"years? ago|\b(?:this|last|next) year",
         "date": (
-            r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|\bmarch\b|april|\bmay\b|\bjune|\bjuly|august"
-            r"|september|october|november|december|\btoday|tomorrow|yesterday|tonight|\b\d{1,2}(?:st|nd|rd|th)\b|weekend"
-            r"|christmas|easter|(?:next|last) (?:week|month|year)|\bago\b|spring|summer|autumn|winter|mornings?|evenings?"
-            r"|\b(?:in|within) (?:\w+ ){1,2}(?:days?|weeks?|months?)|when i was|\bafter\b|\bbefore\b"
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|\bmarch\b|april|\bmay\b|\bjune|\bjuly|august|september|october|november|december|\btoday|tomorrow"
+            r"|yesterday|tonight|\b\d{1,2}(?:st|nd|rd|th)\b|weekend|christmas|easter|(?:next|last) (?:week|month|year)|\bago\b|spring|summer|autumn|winter|mornings?"
+            r"|evenings?|\b(?:in|within) (?:\w+ ){1,2}(?:days?|weeks?|months?)|when i was|\bafter\b|\bbefore\b"
         ),
         "duration": (
-            r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty"
-            r"|ninety|half|an?|few|couple of|whole)[ -]?(?:\w+ )?(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?"
-            r"|weeks?|fortnights?|months?|years?|yrs?|foot|feet|met(?:re|er)s?|words?|pages?|inch(?:es)?)|\bsince\b|decade|\btill\b"
+            r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|half|an?|few|couple of"
+            r"|whole)[ -]?(?:\w+ )?(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?|yrs?|foot|feet|met(?:re|er)s?|words?|pages?"
+            r"|inch(?:es)?)|\bsince\b|decade|\btill\b"
         ),
-        "frequency": (
-            r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
-            r"|\ba (?:day|week|month|year)\b"
-        ),
+        "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
         "kin": (
-            r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|partner|girlfriend|boyfriend|uncle|aunt"
-            r"|cousin|nephew|niece|grand\w+|nan|gran|granny|neighbou?rs?|boss|manager|friends?|mate|colleagues?|teacher"
-            r"|doctor|nurse|vet|in-law|kids|children|twins|parents|landlord|flatmate|roommate|alone|myself"
+            r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|partner|girlfriend|boyfriend|uncle|aunt|cousin|nephew|niece|grand\w+|nan|gran|granny"
+            r"|neighbou?rs?|boss|manager|friends?|mate|colleagues?|teacher|doctor|nurse|vet|in-law|kids|children|twins|parents|landlord|flatmate|roommate|alone|myself"
+        ),
+        "own_home": r"\b(?:i|we|i'm|we're|i've) (?:\w+ )?(?:liv(?:e|ed|ing)|moved|based|settled) (?:\w+ )?(?:in|to|at|near|on)\b",
+        "own_work": (
+            r"\bi (?:now |also )?(?:teach|work|worked) (?:\w+ ){0,2}(?:at|for|in|as|to)\b|(?:\b(?:i'm|im|i am|i was|i've been|work\w* as|trained as|job as) (?:an? "
+            r"|the )(?:[\w-]+ ){0,3}?|\b(?:retired|freelance|qualified) (?:\w+ ){0,2}?|^(?:\w+ ){0,3}?(?=\w+ here\b)|, (?:an? )?(?=\w+ (?:from|in|at|by)\b))(?!(?:\w*other"
+            r"|never|better|single|sister|daughter|over|under|fighter|newcomer|beginner)\b)(?:\w{3,}(?:er|or|ist|ian|eer|ress|ant|smith|man|woman)|nurse|cook|chef|vet"
+            r"|clerk|guard|agent|guide|pilot|midwife|coach|priest|mason|nun|notary)\b|\bfor a living\b|\bby (?:trade|profession)\b"
         ),
         "reason": r"\bbecause|\bcos\b|\bcause\b|\bsince\b|\bso\b|\bas\b|\bdue to|\bfor\b|\bto\b|otherwise",
     },
@@ -1350,49 +1323,31 @@ DIALOGUE = DialogueWords(
         idea opinion put use give gave keep said meant asked ask called call name named please just also
         exactly actually         thing things kind sort type way lot one ones"""
     ),
-    synonyms=(
-        words("son boy lad boys sons"),
-        words("daughter girl lass daughters girls"),
-        words("kid kids child children son daughter sons daughters boy girl"),
-        words("dessert pudding sweet afters"),
-        words("supervisor supervises supervise professor"),
-        words("colleague coworker workmate"),
-        words("guest guests people invited attendees"),
-        words("move moving removal removals movers"),
-        words("food eat eats eating meal dish cook"),
-        words("mum mom mother mam mummy"),
-        words("dad father papa daddy"),
-        words("job work living profession occupation"),
-        words("dog puppy greyhound hound"),
-        words("doctor gp physician"),
-        words("kid kids child children son daughter"),
-        words("exam test mock quiz exams"),
-        words("car auto vehicle"),
-        words("boss manager supervisor"),
-        words("cost costs price pay paying charge charges quid pounds euros dollars fee rent"),
-        words("flat home house apartment"),
-        words("illness disease condition diagnosis sick"),
-        words("wife husband spouse partner"),
-        words("pill pills medicine drug tablet medication tablets"),
-        words("teacher tutor professor"),
-        words("shop business store place"),
-    ),
+    synonyms="""
+        son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters
+        boy girl; dessert pudding sweet afters; supervisor supervises supervise professor; colleague coworker
+        workmate; guest guests people invited attendees; move moving removal removals movers; food eat eats eating
+        meal dish cook; mum mom mother mam mummy; dad father papa daddy; job work living profession occupation; dog
+        puppy greyhound hound labrador spaniel terrier poodle collie retriever; doctor gp physician; exam test mock
+        quiz exams; car auto vehicle; boss manager supervisor; cost costs price pay paying charge charges quid pounds
+        euros dollars fee; flat home house apartment; illness disease condition diagnosis sick; wife husband spouse
+        partner; pill pills medicine drug tablet medication tablets; teacher tutor professor; shop business store
+        place
+    """,
     changed=(
-        r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to"
-        r"|(?:went|gone|put) (?:up|down|back)|update|correction|rather|renamed|raised|cut|reduced|postponed|swapped|replaced"
-        r"|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all|make (?:that|it)"
-        r"|bec[ao]me|bumped|shifted|brought forward|slipped"
+        r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to|(?:went|gone|put) (?:up|down|back)|update|correction"
+        r"|rather|renamed|raised|cut|reduced|postponed|swapped|replaced|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all"
+        r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped"
     ),
-    earlier=(
-        r"before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once"
-    ),
+    corrections=r"actually|no,|sorry,|i mean(?:t)?|correction|make that|not .* but",
+    earlier=r"before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once",
     listing=r"what are|which are|who are|(?:which|what) \w+[^\Ws]s (?:do|did|have|am|are|can|should) |list|all (?:the|my|of)|everything|names",
     asked_facts={
-        "age": r"how old am i|what(?:'s| is) my age|my age",
+        "age": r"how old am i|what(?:'s| is) my age",
         "home": r"where (?:do|did) i (?:use to )?live|where i (?:used to )?live|(?:city|town|place|village) do i live in|my home ?town|where(?:'s| is) my home",
         "work": (
-            r"what d(?:o|id) i (?:use to )?do (?:for (?:work|a living|a job)|as a job)|what do i do\W*$|what(?:'s| is) my (?:\w+ )?(?:job|work|profession|trade"
-            r"|occupation|line of work)|where d(?:o|id) i (?:use to )?work|(?:do|am) i (?:\w+ )?for (?:a living|work)"
+            r"what d(?:o|id) i (?:use to )?do (?:for (?:work|a living|a job)|as a job)|what do i do\W*$|what(?:'s| is) my (?:\w+ )?(?:job|work|profession|trade|occupation"
+            r"|line of work)|where d(?:o|id) i (?:use to )?work|(?:do|am) i (?:\w+ )?for (?:a living|work)"
         ),
         "study": r"what (?:do|am) i study\w*|which (?:school|university|college) (?:do|am) i|what class am i",
         "origin": r"(?:where|(?:which|what) (?:country|city|town)) (?:am|do) i (?:come )?from|what(?:'s| is) my nationality|what nationality am i",
@@ -1403,18 +1358,15 @@ DIALOGUE = DialogueWords(
     several=r"two|three|four|five|six|both|2|3|4|5|6|several|a couple of",
     item_ends=r"on|in|at|from|for|with|which|who|is|has|does|the",
     conjunctions=r"and|or",
-    asked_noun=(
-        r"(?:which|what|whose|how many|how much)\s+(?:(?:kind|sort|type|brand|make)\s+of\s+)?(?:(?:was|is|are|were)\s+)?"
-        r"(?:(?:the|my|our|his|her|their)\s+)*"
-    ),
+    asked_noun=r"(?:which|what|whose|how many|how much)\s+(?:(?:kind|sort|type|brand|make)\s+of\s+)?(?:(?:was|is|are|were)\s+)?(?:(?:the|my|our|his|her|their)\s+)*",
     counting=r"how many",
     links=r"is|was|are|'s|s|called|named|a|the|my|our|of|dr|mr|mrs|miss|new",
     clause_words=r"and|but|so|because|while|who|which",
     talk_nouns=r"(?:our|this|the|my) (?:\w+ )?(?:chat|conversation|talk|session|discussion|meeting)s?|came up|come up",
     articles=r"an?|one|another|the",
     relatives=(
-        r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|girlfriend|boyfriend|uncle|aunt|cousin|nephew|niece"
-        r"|grand(?:m|f|s|d)\w+|nan|gran|granny|grandad|\w+-in-law"
+        r"mum|mom|mother|dad|father|(?:brother|sister|son|daughter|uncle|aunt|cousin|nephew|niece)s?|wife|husband|girlfriend|boyfriend|(?:dog|cat|horse|pony|rabbit|hamster"
+        r"|parrot|tortoise)s?|grand(?:m|f|s|d)\w+|nan|gran|granny|grandad|\w+-in-law"
     ),
     question_leads=r"and|so|but|ok|then|from|since|until|by|with",
 )

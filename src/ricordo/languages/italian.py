@@ -1264,11 +1264,13 @@ READER = ReaderPhrases(
     both="Ne parlano sia il materiale sia quello che ci siamo detti:",
     which="Quale intendi: {names}?",
     until="Fino a {day}: {quote}",
+    until_date="Fino al giorno {day}: {quote}",
     talk="Di che cosa abbiamo parlato ({day}):",
     talk_user="- Tu: «{quote}»",
     talk_assistant="- Io: «{quote}»",
     no_talk="Non trovo nessuna conversazione di quel momento o su questo.",
     known="Che cosa so di te, con le tue parole:",
+    known_line="«{quote}» ({day})",
     fallback="Il modello non ha risposto; questa risposta è citata dal lettore interno.",
     failures={
         "refused": "Il modello ha rifiutato la richiesta: la sua chiave o il suo indirizzo è sbagliato. "
@@ -1327,96 +1329,60 @@ READER = ReaderPhrases(
 
 DIALOGUE = DialogueWords(
     greetings=(
-        r"ciao+|salve|ehi|ehila|hey|buon ?giorno|buona ?sera|buon pomeriggio|ben ?trovato|piacere|eccomi"
-        r"|sono (?:io|qui)"
-        r"|rieccomi|di nuovo qui|come (?:stai|va|sta)(?: oggi)?|tutto bene|ci sei|miao"
+        r"ciao+|salve|ehi|ehila|hey|buon ?giorno|buona ?sera|buon pomeriggio|ben ?trovato|piacere|eccomi|sono (?:io|qui)|rieccomi|di nuovo qui|come (?:stai|va"
+        r"|sta)(?: oggi)?|tutto bene|ci sei|miao"
     ),
-    thanks=(
-        r"grazie+(?: (?:mille|tante|infinite|di cuore|di tutto))?|ti ringrazio|la ringrazio|sei (?:un|una|il"
-        r"|la) \w+"
-    ),
-    farewells=(
-        r"arrivederci|a presto|alla prossima|buona ?notte|notte|buona giornata|buona serata|ci (?:sentiamo|vediamo)"
-        r"|addio|a (?:domani|dopo|piu tardi)"
-    ),
+    thanks=r"grazie+(?: (?:mille|tante|infinite|di cuore|di tutto))?|ti ringrazio|la ringrazio|sei (?:un|una|il|la) \w+",
+    farewells=r"arrivederci|a presto|alla prossima|buona ?notte|notte|buona giornata|buona serata|ci (?:sentiamo|vediamo)|addio|a (?:domani|dopo|piu tardi)",
     okays=(
-        r"ok(?:ay|ei)?|va bene|bene|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no"
-        r"|bella|bello|top|ah"
-        r"|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
+        r"ok(?:ay|ei)?|va bene|bene|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bella|bello|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
+        r"|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
-        r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*"
-        r"(?:(?:di|a|da|in|con|su|per|fra|tra|fino a|del|al|dal|nel|sul) ?)?"
-        r"(?:che|chi|cosa|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando|perche|come|com')\b"
+        r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|fino a|del|al|dal|nel|sul) ?)?(?:che|chi|cosa"
+        r"|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando|perche|come|com')\b"
     ),
     wh_words=r"che|chi|cosa|cos|qual|quale|quali|quanto|quanta|quanti|quante|dove|dov|quando|perche|come|com",
     tell_me=(
-        r"(?:(?:per favore|mi puoi|puoi|potresti)[ ,]*)*(?:dimmi|dirmi|spiega\w*|elenca\w*|descrivi\w*"
-        r"|definisci\w*|confronta\w*"
-        r"|riassum\w*|ricordami (?:che cosa|cosa|chi|quando|dove|quale|quanto|come|il|la|lo|i|le|gli)"
-        r"|parlami|raccontami|fammi|(?:rileg|ripet|mostr|ridi|riscriv|elenc)\w*mi|continua|vai avanti|approfondisci|vorrei (?:sapere|capire)|voglio (?:sapere|capire)"
-        r"|mi ricordi|ti ricordi)"
+        r"(?:(?:per favore|mi puoi|puoi|potresti)[ ,]*)*(?:dimmi|dirmi|spiega\w*|elenca\w*|descrivi\w*|definisci\w*|confronta\w*|riassum\w*|ricordami (?:che cosa|cosa|chi"
+        r"|quando|dove|quale|quanto|come|il|la|lo|i|le|gli)|parlami|raccontami|fammi|(?:rileg|ripet|mostr|ridi|riscriv|elenc)\w*mi|continua|vai avanti|approfondisci"
+        r"|vorrei (?:sapere|capire)|voglio (?:sapere|capire)|mi ricordi|ti ricordi)"
     ),
     remember=(
-        r"(?:per favore |puoi |potresti |ok )*(?:ricordati|ricordarti|ricorda|si ricordi|si segni"
-        r"|si annoti|segnati|segnare|segna"
-        r"|annotati|annota|tieni (?:a mente|presente|conto)|tenga (?:a mente|presente)|non dimenticar\w*"
-        r"|memorizza|prendi nota)"
-        r"(?: (?:che|di|questo))?[:,]? "
+        r"(?:per favore |puoi |potresti |ok )*(?:ricordati|ricordarti|ricorda|si ricordi|si segni|si annoti|segnati|segnare|segna|annotati|annota|tieni (?:a mente|presente"
+        r"|conto)|tenga (?:a mente|presente)|non dimenticar\w*|memorizza|prendi nota)(?: (?:che|di|questo))?[:,]? "
     ),
     forget=(
-        r"(?:per favore |puoi |potresti |ok )*(?:dimenticati|dimenticare|dimentica|dimentichi"
-        r"|si dimentichi|scordati|scorda|cancella"
-        r"|elimina|togli dalla memoria|non ricordare)(?: (?:che|di|quello che ti ho detto (?:su\w*|di\w*)))? "
+        r"(?:per favore |puoi |potresti |ok )*(?:dimenticati|dimenticare|dimentica|dimentichi|si dimentichi|scordati|scorda|cancella|elimina|togli dalla memoria"
+        r"|non ricordare)(?: (?:che|di|quello che ti ho detto (?:su\w*|di\w*)))? "
     ),
     standing=(
-        r"(?:per favore |ok )*(?:d'ora in (?:poi|avanti)|da (?:ora|adesso|oggi)(?: in (?:poi|avanti))?"
-        r"|in futuro|chiamami|mi chiami"
-        r"|rispondi(?:mi)? (?:sempre|in breve|brevemente)|scrivi(?:mi)? sempre)\b"
+        r"(?:per favore |ok )*(?:d'ora in (?:poi|avanti)|da (?:ora|adesso|oggi)(?: in (?:poi|avanti))?|in futuro|chiamami|mi chiami|rispondi(?:mi)? (?:sempre|in breve"
+        r"|brevemente)|scrivi(?:mi)? sempre)\b"
     ),
-    first_person=(
-        r"io|mi|me|mio|mia|miei|mie|sono|ho|noi|abbiamo|siamo|nostro|nostra|ci|vado|faccio|devo|voglio"
-        r"|vorrei|posso|lavoro"
-        r"|abito|vivo|studio|\w{3,}(?:iamo)"
-    ),
+    first_person=r"io|mi|me|mio|mia|miei|mie|sono|ho|noi|abbiamo|siamo|nostro|nostra|ci|vado|faccio|devo|voglio|vorrei|posso|lavoro|abito|vivo|studio|\w{3,}(?:iamo)",
     assistant_said=(
-        r"(?:me l'|mi |te l'|lei |tu )*(?:(?:avevi|hai|aveva|ha|avessi|avesse|eri|eri stato tu a"
-        r"|e stato lei a|sei stato tu a"
-        r"|non (?:mi )?(?:avevi|hai)) (?:tu |lei |gia |anche |pure |mica )*(?:detto|consigliato|suggerito"
-        r"|proposto|raccomandato"
-        r"|spiegato|parlato|scritto|promesso|avvisato|dirmi|consigliarmi)|dicevi|diceva|consigliavi"
-        r"|suggerivi|stato tu a dirmi"
-        r"|tu detto|mi consigli\w* tu)"
+        r"(?:me l'|mi |te l'|lei |tu )*(?:(?:avevi|hai|aveva|ha|avessi|avesse|eri|eri stato tu a|e stato lei a|sei stato tu a|non (?:mi )?(?:avevi|hai)) (?:tu |lei |gia "
+        r"|anche |pure |mica )*(?:detto|consigliato|suggerito|proposto|raccomandato|spiegato|parlato|scritto|promesso|avvisato|dirmi|consigliarmi)|dicevi|diceva"
+        r"|consigliavi|suggerivi|stato tu a dirmi|tu detto|mi consigli\w* tu)"
     ),
-    user_said=(
-        r"(?:te l'|ti |non )*(?:avevo|ho) (?:gia |mica |per caso )*(?:detto|chiesto|parlato|raccontato|scritto"
-        r"|accennato)"
-    ),
-    claim_tags=(
-        r"vero|giusto|no|esatto|ricordi|o sbaglio|se non sbaglio|sbaglio|mi pare|mi sembra|che|tu|lei|mi"
-        r"|me|di|e|pure|anche|non|gia"
-        r"|ti|eri|stato|a|dirmi"
-    ),
+    user_said=r"(?:te l'|ti |non )*(?:avevo|ho) (?:gia |mica |per caso )*(?:detto|chiesto|parlato|raccontato|scritto|accennato)",
+    claim_tags=r"vero|giusto|no|esatto|ricordi|o sbaglio|se non sbaglio|sbaglio|mi pare|mi sembra|che|tu|lei|mi|me|di|e|pure|anche|non|gia|ti|eri|stato|a|dirmi",
     talk=(
-        r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e"
-        r"|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti"
-        r"|detto|dette|trattato|fatto|visto|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa"
-        r"|che) (?:\w+ )?(?:parlavamo"
-        r"|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)|riassu\w+|riepilog\w+|ricapitol\w+"
-        r"|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) chiesto (?:\w+ )?(?:la settimana|ieri|oggi"
-        r"|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)"
-        r"|(?:nostra|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo"
-        r"|ci eravamo|siamo) (?:rimasti|arrivati|fermati)"
-        r"|quali argomenti .*\b(?:abbiamo|trattato)"
+        r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti|detto|dette|trattato|fatto"
+        r"|visto|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:parlavamo|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)"
+        r"|riassu\w+|riepilog\w+|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) chiesto (?:\w+ )?(?:la settimana|ieri|oggi|il mese|su\w*|l'altro|d(?:i"
+        r"|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo|ci eravamo|siamo) (?:rimasti"
+        r"|arrivati|fermati)|quali argomenti .*\b(?:abbiamo|trattato)"
     ),
-    last_session=(
-        r"ultim[aoe] (?:volta|chat|conversazione|sessione|chiacchierata|incontro|lezione)|l'ultima"
-        r"|scorsa volta|volta scorsa"
+    last_session=r"ultim[aoe] (?:volta|chat|conversazione|sessione|chiacchierata|incontro|lezione)|l'ultima|scorsa volta|volta scorsa",
+    about_you=(
+        r"(?:e |ma |allora )?(?:(?:che )?cosa (?:sai|puoi) fare|chi sei|(?:che )?cosa sei|come funzion[ai]|a (?:che )?cosa servi|mi (?:puoi|potresti) aiutare|puoi aiutarmi"
+        r"|aiuto)(?: (?:per me|tu|qui))?"
     ),
     about_me=(
-        r"(?:che cosa|cosa|che|quanto) (?:\w+ )?(?:sai|ricordi|ti ricordi|conosci|hai imparato"
-        r"|hai memorizzato) (?:\w+ )?(?:di|su) me"
-        r"|chi sono(?: io)?\W*$|(?:dimmi|elenca) .*(?:sai|ricordi) di me"
+        r"(?:che cosa|cosa|che|quanto) (?:\w+ )?(?:sai|ricordi|ti ricordi|conosci|hai imparato|hai memorizzato) (?:\w+ )?(?:di|su) me|chi sono(?: io)?\W*$|(?:dimmi"
+        r"|elenca) .*(?:sai|ricordi) di me"
     ),
     wanted={
         "age": r"quanti anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno)|che anni ha",
@@ -1426,30 +1392,24 @@ DIALOGUE = DialogueWords(
         "brand": r"(?:che|quale) (?:marca|modello)",
         "code": r"telefono|numero|codice|targa|pin|password|matricola",
         "amount": (
-            r"quanto (?:(?:mi|ci|si|gli|le|ho|e|era|abbiamo|devo|posso) )*(?:costa\w*|pag\w+|spend\w*|spes[oa]|guadagn\w+|vale"
-            r"|prend\w+|chie[ds]\w+|venut[oa]|dat[oa]|dare|risparmi\w+|incass\w+|fattur\w+)|quanto devo(?: di| a|$)"
-            r"|quanti soldi|prezzo|costo|stipendio|affitto|budget|tariffa|rata|importo|caparra|canone|quota"
+            r"quanto (?:(?:mi|ci|si|gli|le|ho|e|era|abbiamo|devo|posso) )*(?:costa\w*|pag\w+|spend\w*|spes[oa]|guadagn\w+|vale|prend\w+|chie[ds]\w+|venut[oa]|dat[oa]|dare"
+            r"|risparmi\w+|incass\w+|fattur\w+)|quanto devo(?: di| a|$)|quanti soldi|prezzo|costo|stipendio|affitto|budget|tariffa|rata|importo|caparra|canone|quota"
             r"|cost(?:a|ano|ato|ata|ati|ate)|pag(?:o|a|hi|hiamo|ato|ata|ati|ate)"
         ),
-        "number": (
-            r"quant[oaie]|in quanti|temperatura|percentuale|velocita|distanza|dose|dosaggio|taglia|pagina|peso|altezza|voto"
-            r"|tasso|percento|pressione|livello"
-        ),
+        "number": r"quant[oaie]|in quanti|temperatura|percentuale|velocita|distanza|dose|dosaggio|taglia|pagina|peso|altezza|voto|tasso|percento|pressione|livello",
         "time": (
-            r"quando|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno"
-            r"|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)"
+            r"quando|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni"
+            r"|ore)"
         ),
         "place": (
-            r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)"
-            r"|(?:che|quale) (?:citta|paese|posto|via|luogo|indirizzo)|indirizzo"
+            r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)|(?:che|quale) (?:citta|paese|posto|via|luogo"
+            r"|indirizzo)|indirizzo"
         ),
-        "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic\w+|dottor\w+|profess\w+|cantante)",
+        "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic\w+|dottor\w+|professor\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
         "clock": r"a che or[ae]|che ore",
         "year": r"(?:che|quale) anno",
-        "duration": (
-            r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)"
-        ),
+        "duration": r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)",
         "frequency": r"ogni quanto|quante volte",
         "date": r"(?:che|quale|quali|qual) giorn[oi]|che (?:data|mese|sera)|quando",
     },
@@ -1457,51 +1417,49 @@ DIALOGUE = DialogueWords(
     own_name=r"mi chiamo|mio nome|chiamarmi|mi chiamavo",
     held={
         "number": (
-            r"due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici|tredici|quattordici|quindici|sedici"
-            r"|diciassette|diciotto|diciannove|vent(?!o\b)\w*|trent\w*|quarant\w*|cinquant\w*|sessant\w*|settant\w*"
-            r"|ottant\w*|novant\w*|cento\w*|mille|\w*mila|mezz[oa]|paio|dozzina|decina|ogni|entramb\w+"
+            r"due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici|tredici|quattordici|quindici|sedici|diciassette|diciotto|diciannove|vent(?!o\b)\w*|trent\w*"
+            r"|quarant\w*|cinquant\w*|sessant\w*|settant\w*|ottant\w*|novant\w*|cento\w*|mille|\w*mila|mezz[oa]|paio|dozzina|decina|ogni|entramb\w+"
         ),
         "time": (
-            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio"
-            r"|agosto|settembre|ottobre|novembre|dicembre|oggi|domani|ieri|stasera|stamattina|mattin[ae]|pomeriggio|ser[ae]"
-            r"|nott[ei]|mezzogiorno|mezzanotte|primavera|estate|autunno|inverno|natale|pasqua|settiman[ae]|mes[ei]|ann[oi]"
-            r"|giorn[oi]|or[ae]|minut[oi]|alba|primo"
+            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre|oggi"
+            r"|domani|ieri|stasera|stamattina|mattin[ae]|pomeriggio|ser[ae]|nott[ei]|mezzogiorno|mezzanotte|primavera|estate|autunno|inverno|natale|pasqua|settiman[ae]"
+            r"|mes[ei]|ann[oi]|giorn[oi]|or[ae]|minut[oi]|alba|primo"
         ),
-        "colour": (
-            r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+"
-            r"|celest[ei]|beige|oro|argento|turchese|senape"
-        ),
-        "age": (
-            r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha"
-        ),
+        "colour": r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+|celest[ei]|beige|oro|argento|turchese|senape",
+        "age": r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha",
         "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
         "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
         "before_time": r"il|l|alle|dalle|dal|al|le|entro|del|fino|verso|per|prima|dopo|e|tra|fra|all",
         "calendar": (
-            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio"
-            r"|agosto|settembre|ottobre|novembre|dicembre|natale|pasqua|ciao|salve|buongiorno|buonasera|ok"
+            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre|natale"
+            r"|pasqua|ciao|salve|buongiorno|buonasera|ok"
         ),
         "clock": (
-            r"\balle? (?:\d{1,2}|una|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici)\b|\bmezzogiorno\b"
-            r"|\bmezzanotte\b|\bd[ae]lle \d|\b(?:tra|fra|dopo|verso) le (?:\d|due|tre|sei|sette)|\b\d{1,2} e (?:mezz|un quarto|\d\d|trenta)|\bore \d"
+            r"\balle? (?:\d{1,2}|una|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici)\b|\bmezzogiorno\b|\bmezzanotte\b|\bd[ae]lle \d|\b(?:tra|fra|dopo"
+            r"|verso) le (?:\d|due|tre|sei|sette)|\b\d{1,2} e (?:mezz|un quarto|\d\d|trenta)|\bore \d"
         ),
         "year": r"anni fa|quest'anno|anno (?:scorso|prossimo)|anni (?:cinquanta|sessanta|settanta|ottanta|novanta)",
         "date": (
-            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|\bmarzo|aprile|maggio|giugno|luglio"
-            r"|agosto|settembre|ottobre|novembre|dicembre|\boggi|domani|\bieri|stasera|stamattina|\bfa\b|prossim|scors"
-            r"|\bil \d{1,2}\b|l'\d{1,2}\b|natale|pasqua|primavera|estate|autunno|inverno|mattin|sera\b"
+            r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|\bmarzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre"
+            r"|\boggi|domani|\bieri|stasera|stamattina|\bfa\b|prossim|scors|\bil \d{1,2}\b|l'\d{1,2}\b|natale|pasqua|primavera|estate|autunno|inverno|mattin|sera\b"
             r"|\b(?:tra|fra|entro) (?:\w+ ){1,2}(?:giorni|settiman|mesi)|quando (?:ero|avevo)|\bdopo\b|\bprima\b"
         ),
         "duration": (
-            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?"
-            r"|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]"
-            r"|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
+            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
+            r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
         "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|all?a? settimana",
         "kin": (
-            r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w"
-            r"|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori"
-            r"|ragazz\w|soci\w?|nessuno"
+            r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
+            r"|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori|ragazz\w|soci\w?|nessuno"
+        ),
+        "own_home": r"\b(?:abit[oi]\w*|viv(?:o|evo|iamo)|(?:mi sono|ci siamo) (?:\w+ )?(?:trasferit|spostat)\w|sto di casa) (?:\w+ )?(?:a|ad|in|nel|nella|al|alla)\b",
+        "own_work": (
+            r"\b(?:insegno|lavor(?:o|avo)|insegnavo) (?:\w+ ){0,2}(?:in|a|al|alla|per|da|nel|nella|all)\b|\b(?:sono|ero|(?:faccio|facevo) (?:il|la|lo|l)|lavor\w+ come|come"
+            r"|da \w+ anni) ?(?:'|un |una |un')?(?:\w+ )?(?!(?:ottim|pessim|volont)\w+)(?:\w{2,}(?:ista|tore|trice|aio|aia|iere|iera|olog[oa]|ario|aria|metra)|medico"
+            r"|cuoc[oa]|sart[oa]|avvocat[oa]|operai[oa]|maestr[oa]|contadin[oa]|imbianchin[oa]|postin[oa]|bagnin[oa]|ballerin[oa]|insegnante|badante|cantante|docente"
+            r"|agente|dirigente|assistente|studente|studentessa|infermier[ae]|ostetrica|meccanic[oa]|falegname|tecnic[oa]|architett[oa]|autista|architetto|grafic[oa]"
+            r"|bidell[oa]|idraulico|pastore|pescatore|veterinari[oa]|fotograf[oa])\b|\bdi (?:mestiere|professione)\b"
         ),
         "reason": (r"perche|siccome|poiche|dato che|visto che|quindi|\bcosi\b|\bper\b|\bse no\b|altrimenti"),
     },
@@ -1509,56 +1467,40 @@ DIALOGUE = DialogueWords(
     past_words=words(
         """ricordi ricordo ricorda detto dicevi dice dire avevi avevo avevamo hai ho aveva parlato consigliato suggerito
         indicato insegnato proposto raccomandato dovevo devo deve bisogna chiedo chiesto adesso ora ancora attualmente
-        momento oggi fare faccio fa fatto posso puo voglio vorrei chiama chiamo chiamava nome sono era stato stata stai
+        momento oggi fare faccio fa fatto posso puo voglio vorrei chiama chiamo chiamava chiamano nome sono era stato stata stai
         cosa cose tipo modo mettere messo dato dai secondo te proprio gia anche invece quello quella mi ti si ci avrei
         sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
     ),
-    synonyms=(
-        words("figlio bimbo bambino ragazzo maschio figli"),
-        words("figlia bimba bambina ragazza femmina figlie"),
-        words("figli bambini bimbi figlio figlia bambino bambina"),
-        words("dolce dessert torta"),
-        words("relatore relatrice segue tesi professoressa"),
-        words("collega colleghi colleghe"),
-        words("invitati ospiti persone gente partecipanti"),
-        words("trasloco traslochi traslocare spostarsi"),
-        words("mangiare cibo pasto piatto cena pranzo"),
-        words("mamma madre mammina"),
-        words("papa padre babbo"),
-        words("lavoro mestiere professione impiego lavori faccio"),
-        words("cane cagnolino cagnolina cucciolo labrador"),
-        words("dottore medico dottoressa"),
-        words("figlio figlia bambino bambina figli bimbo bimba"),
-        words("esame verifica interrogazione esami test"),
-        words("macchina auto automobile"),
-        words("capo titolare principale"),
-        words("moglie marito compagno compagna"),
-        words("costa costo prezzo pago pagare spendo chiede euro rata affitto quota"),
-        words("casa appartamento abitazione"),
-        words("malattia patologia diagnosi disturbo"),
-        words("medicina farmaco pastiglia pillola compressa"),
-        words("insegnante prof professore professoressa maestra"),
-        words("negozio attivita bottega studio"),
-        words("pratica richiesta domanda"),
-        words("scuola istituto liceo alberghiero"),
-    ),
+    synonyms="""
+        figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi
+        figlio figlia bambino bambina; dolce dessert torta; relatore relatrice segue tesi professoressa; collega
+        colleghi colleghe; invitati ospiti persone gente partecipanti; trasloco traslochi traslocare spostarsi;
+        mangiare cibo pasto piatto cena pranzo; mamma madre mammina; papa padre babbo; lavoro mestiere professione
+        impiego lavori faccio; cane cagnolino cagnolina cucciolo labrador levriero barboncino bassotto meticcio setter
+        bracco; dottore medico dottoressa; figlio figlia bambino bambina figli bimbo bimba; esame verifica
+        interrogazione esami test; macchina auto automobile; capo titolare principale; moglie marito compagno
+        compagna; costa costo prezzo pago pagare spendo chiede euro quota; casa appartamento abitazione; malattia
+        patologia diagnosi disturbo; medicina farmaco pastiglia pillola compressa; insegnante prof professore
+        professoressa maestra; negozio attivita bottega studio; pratica richiesta domanda; scuola istituto liceo
+        alberghiero
+    """,
     changed=(
-        r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+"
-        r"|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso|al posto|torn\w+|slitt\w+|anticipat\w+|rimandat\w+"
-        r"|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
+        r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso"
+        r"|al posto|torn\w+|slitt\w+|anticipat\w+|rimandat\w+|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
         r"|finalmente|mi sbagliavo|diventat\w+|sostitui\w+"
     ),
+    corrections=r"anzi|no,|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
     earlier=(
-        r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|allora|in passato"
-        r"|(?:abit|lavor|studi)avo|vivevo|facevo"
+        r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere"
+        r"|professione) avevo"
     ),
     listing=r"quali|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
     asked_facts={
-        "age": r"quanti anni ho|che eta ho|la mia eta",
+        "age": r"(?:quanti anni|che eta) ho(?: (?:io|adesso|ora))?(?=\W*$)|qual e la mia eta",
         "home": r"dove (?:viv(?:ev)?o|abit(?:av)?o|sto di casa)|in (?:che|quale) (?:citta|paese) (?:viv(?:ev)?o|abit(?:av)?o)",
         "work": (
-            r"che (?:lavoro|mestiere|professione) (?:faccio|facevo|ho|avevo|svolgo)|(?:qual|quale) e (?:il mio (?:lavoro|mestiere)|la mia"
-            r" professione)|di (?:che )?(?:cosa )?mi occup(?:av)?o|dove lavor(?:av)?o|che cosa faccio (?:di lavoro|nella vita)"
+            r"che (?:lavoro|mestiere|professione) (?:faccio|facevo|ho|avevo|svolgo)|(?:qual|quale) e (?:il mio (?:lavoro|mestiere)|la mia professione)"
+            r"|di (?:che )?(?:cosa )?mi occup(?:av)?o|dove lavor(?:av)?o|che cosa faccio (?:di lavoro|nella vita)"
         ),
         "study": r"(?:che )?cosa studio|in (?:che|quale) (?:scuola|universita) (?:vado|studio)|che classe faccio",
         "origin": r"da dove vengo|da (?:che|quale) (?:paese|citta|posto) vengo|di (?:che|quale) nazionalita sono|di dove sono",
@@ -1570,8 +1512,8 @@ DIALOGUE = DialogueWords(
     item_ends=r"il|lo|la|l|le|i|gli|a|in|da|per|con|che|fa|e|ha|nel|al|alle",
     conjunctions=r"e|ed|o|oppure",
     asked_noun=(
-        r"(?:che|quale|quali|qual|quanti|quante|quanto|quanta)\s+(?:(?:tipo|genere|marca|specie)\s+(?:di\s+|d'))?"
-        r"(?:(?:e|era|sono)\s+)?(?:(?:il|la|lo|i|le|gli|mio|mia|miei|mie|nostr\w)\s+)*"
+        r"(?:che|quale|quali|qual|quanti|quante|quanto|quanta)\s+(?:(?:tipo|genere|marca|specie)\s+(?:di\s+|d'))?(?:(?:e|era|sono)\s+)?(?:(?:il|la|lo|i|le|gli|mio|mia|miei"
+        r"|mie|nostr\w)\s+)*"
     ),
     counting=r"quant[ie]",
     links=r"si|chiama|chiamano|e|era|il|la|mio|mia|di|signor|signora|dottor|dottoressa|zio|zia",
@@ -1579,8 +1521,8 @@ DIALOGUE = DialogueWords(
     talk_nouns=r"(?:nostr[ao]|quest[ao]|l[ao]) (?:\w+ )?(?:chat|conversazione|chiacchierata|sessione|discussione|incontro)",
     articles=r"una?|uno|il|la|lo",
     relatives=(
-        r"mamma|madre|papa|padre|fratello|sorella|figli[oa]|moglie|marito|fidanzat[oa]|zi[oa]|cugin[oa]|nipote|nonn[oa]"
-        r"|suocer[oa]|cognat[oa]"
+        r"mamma|madre|papa|padre|fratell[oi]|sorell[ae]|figli[oae]?|moglie|marito|fidanzat[oa]|zi[oaei]|cugin[oaei]|nipot[ei]|nonn[oaei]|suocer[oaei]|cognat[oaei]|can[ei]"
+        r"|gatt[oaei]|cavall[oi]|conigli[oo]?|cricet[oi]|pappagall[oi]|tartarug(?:a|he)"
     ),
     question_leads=r"e|ma|allora|quindi|poi|con|da|di|a|fino",
 )
