@@ -173,6 +173,11 @@ class QuestionForm:
         return self.kind == "past" or (self.kind == "talk" and lacks)
 
     @property
+    def complete(self) -> bool:
+        """Whether it names a subject and nothing in its wording points at the talk so far."""
+        return self.kind == "no" and self.subject_words > 1 and not (self.joins or self.refers)
+
+    @property
     def observations(self) -> dict[str, float]:
         """What the form says about staying or coming back, as numbers."""
         return {
@@ -228,6 +233,7 @@ def form_of(text: str) -> QuestionForm:
 
 # Observations of the talk around a turn, not of what the turn shares with a topic.
 _ALIKE = 0.5  # one common word in two long answers is less
+_SHARED = 0.2  # below it, to an embedder that sees words alone, a question has nothing in common with a topic
 _SURROUNDINGS = frozenset({"bias", "many", "alone", "young", "unanswered", "new_words"})
 
 
@@ -283,6 +289,9 @@ def score(
         if each.topic.id == active_id:
             own = {name: float(column[row]) for name, column in seen.items()}
             back[row] = total(weights.stay, own | shape)
+            evidence = total(weights.stay, {name: own[name] for name in own.keys() - _SURROUNDINGS})
+            if scale.by_words and form.complete and evidence < _SHARED:
+                back[row] = min(back[row], -_SHARED)
     return back
 
 

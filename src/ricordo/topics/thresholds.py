@@ -34,12 +34,16 @@ class SubjectWeights:
 
 @dataclass(frozen=True, slots=True)
 class SubjectScale:
-    """What whole turns are judged by; `common` is what all vectors share, `manner` a direction and an offset a sign."""
+    """What whole turns are judged by; `common` is what all vectors share, `manner` a direction and an offset a sign.
+
+    `by_words`: the embedder sees words, not meaning.
+    """
 
     chance: Chance
     weights: SubjectWeights
     common: "Vector"
     manner: Mapping[str, tuple["Vector", float]]
+    by_words: bool = False
 
     def moved(self, by: float) -> "SubjectScale":
         """This scale with a threshold set by hand, so much above the measured one."""
@@ -53,7 +57,8 @@ def _subjects(embedder: str, chance: Chance) -> SubjectScale:
     """The scale with what training/topics fits: weights by meaning or by words, and the manner for each embedder."""
     kind = "words" if embedder.startswith("light") else "meaning"
     manner = {name: (_decoded(row), offset) for name, (row, offset) in _FITTED["manner"].get(embedder, {}).items()}
-    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), _decoded(_FITTED["common"].get(embedder, "")), manner)
+    common = _decoded(_FITTED["common"].get(embedder, ""))
+    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), common, manner, kind == "words")
 
 
 def _decoded(row: str) -> "Vector":
