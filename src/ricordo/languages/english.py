@@ -854,7 +854,9 @@ FACTS = FactWords(
         "not here back good fine ok okay sorry new sure glad happy sad tired ready done sick late lost confused "
         "stuck in on at the a an from so very just really trying going looking learning working having "
         "wondering studying curious interested italian english american german french spanish british chinese "
-        "indian canadian australian irish japanese catholic christian muslim jewish vegan vegetarian irrelevant "
+        "indian canadian australian irish japanese scottish welsh polish dutch swedish danish norwegian finnish "
+        "turkish greek portuguese brazilian mexican russian ukrainian nigerian kenyan swiss austrian belgian korean "
+        "pakistani iranian egyptian moroccan asian african european latino hindu sikh buddhist catholic christian muslim jewish vegan vegetarian irrelevant "
         "unknown secret god nobody admin system root batman assistant tutor student master monday tuesday "
         "wednesday thursday friday saturday sunday "
     ),
@@ -940,6 +942,14 @@ FACTS = FactWords(
         r"|(?:please )?call me|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
     ),
     polite=r"can you|could you|would you|you can|you may",
+    wishes=r"want|i'd|would|wish|prefer|need|expect|like",
+    relatives=r"who|whose|who's|which",
+    instead=r"instead(?: of|$)|rather than|in place of|in lieu of",
+    announcements=(
+        r"(?:i(?:'ve|ve| have)? )?changed my mind|i(?:'ve| have)? (?:got it wrong|made a mistake|misspoke)|i was (?:wrong|mistaken)|my (?:mistake|bad)"
+        r"|(?:as )?i(?:'ve|'d| have| had)? (?:already )?(?:told|said to) you(?: (?:so|that|already|before))?|(?:as )?i (?:already )?(?:said|mentioned)"
+        r"|(?:now |and )?(?:let'?s|let us) (?:talk|chat|discuss|go|get|move|turn|switch|change|return|continue|see)\b.*|(?:back|moving|on) (?:to|on)\b.*"
+    ),
     for_good=(
         r"always|never|ever|every (?:single )?(?:time|reply|answer|message|chat|one)|each (?:time|reply|answer|message)|whenever|any ?time|from (?:now|here"
         r"|today|this (?:day|point))|in (?:the )?future|next time|all (?:my|our|your)|any ?more|with me|around me|as (?:a|the) (?:rule|default|standard)"
@@ -947,7 +957,9 @@ FACTS = FactWords(
         r"|unless (?:i|told|asked)|standing (?:order|request|rule)|(?:house|new|the) rules?|anything (?:i|you)|whatever i|everything (?:i|you)"
         r"|not (?:once|now|ever)"
     ),
-    standing_openers=r"from now on|from here on(?: out)?|going forward|henceforth|in future",
+    standing_openers=(
+        r"(?:(?:from|as of|starting) (?:now|today)|from here)(?: on(?:wards?)?)?(?: out)?|going forward|henceforth|in future"
+    ),
     everything=r"everything|anything|all",
     command_words=words(
         """forget remember about that what i told tell said say you your my me please everything anything all the thing
@@ -970,12 +982,11 @@ FACTS = FactWords(
         "didnt": "didn't",
     },
     subjects=words("i"),
-    own_leads=words("my our"),
     reflexives={},
     before_verbs=NOTHING,
     adverbs=(
         r"also|still|usually|always|just|really|never|only|mostly|often|now|currently|sometimes|generally|already|rarely"
-        r"|barely|mainly|actually|recently|finally|normally|hardly|even|both"
+        r"|barely|mainly|actually|recently|finally|normally|hardly|even|both|no|longer"
     ),
     second_person={
         "i": "you",
@@ -1030,7 +1041,7 @@ FACTS = FactWords(
     deadline="by",
     conditions={"dyslexic": "dyslexia", "dyscalculic": "dyscalculia", "adhd": "ADHD", "add": "ADD"},
     traits={},
-    allergies={},
+    allergies={"allergic": "Has an allergy", "intolerant": "Has an intolerance"},
     allergy_prepositions=NOTHING,
 )
 

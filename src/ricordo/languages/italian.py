@@ -1075,6 +1075,14 @@ FACTS = FactWords(
         r"|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
     polite=r"puoi|potresti|può|potrebbe",
+    wishes=r"vorrei|voglio|preferisco|preferirei|desidero|gradirei|gradisco|pretendo|mi (?:piacerebbe|serv\w+)|ho bisogno",
+    relatives=r"che|il quale|la quale",
+    instead=r"invece(?: d|$)|al posto d|anzich[eé] |in luogo d",
+    announcements=(
+        r"ho cambiato (?:idea|programma)|ci ho ripensato|mi (?:sono|ero) (?:sbagliat|confus|espress)\w+(?: male)?|mi sbagliavo|ho sbagliato|errore mio|colpa mia"
+        r"|(?:te l'|ti |come )*(?:avevo|ho|dicevo) ?(?:già )?(?:detto|raccontato|scritto|accennato)?(?: (?:prima|ieri|già))?|come dicevo"
+        r"|(?:ora |adesso |ok |bene )*(?:parliamo|passiamo|torniamo|ritorniamo|riprendiamo|continuiamo|andiamo avanti|vediamo|cambiamo (?:argomento|discorso))\b.*"
+    ),
     for_good=(
         r"sempre|mai|ogni (?:santa )?(?:volta|risposta|messaggio)|tutte le (?:volte|risposte)|d'ora in\w*|da (?:ora|adesso|oggi|qui)"
         r"|in (?:futuro|seguito|avvenire|generale|genere|linea di massima)|per (?:il futuro|l'avvenire|tutt[eio])|prossim[ae] volt[ae]|con me"
@@ -1082,7 +1090,7 @@ FACTS = FactWords(
         r"|tutt[ei] (?:i|le) (?:miei|mie|tue|tuoi|nostre)|qualunque|qualsiasi|nuova regola|regola della casa|quello che (?:mi|scrivi|proponi)"
         r"|né (?:ora|adesso|oggi) né|non \w+ più"
     ),
-    standing_openers=r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|da qui in avanti",
+    standing_openers=r"d'ora in (?:poi|avanti)|da (?:ora|oggi|adesso|qui)(?: in (?:poi|avanti))?",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
     command_words=words(
         """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta
@@ -1092,9 +1100,8 @@ FACTS = FactWords(
     ),
     spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
     subjects=words("io"),
-    own_leads=frozenset(),
     reflexives={"mi": "si"},
-    before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|,|:|\(",
+    before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|mese|settimana|anno|,|:|\(",
     adverbs=r"non|anche|ora|adesso|già|ancora|sempre|di solito|purtroppo|io|mi|poi|comunque|solo|spesso",
     second_person={
         "io": "tu",
