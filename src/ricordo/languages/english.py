@@ -18,7 +18,7 @@ from ricordo.languages.base import (
     Vocabulary,
 )
 from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
-from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms, numbered, phrases, words
+from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms, numbered, pairs, phrases, words
 
 LABELS = Locale(
     code="en",
@@ -966,21 +966,10 @@ FACTS = FactWords(
         things delete erase remove drop scrap memory notes ever know knew mentioned mention bit part stuff earlier before
         wipe strike unlearn from with was were have had it this"""
     ),
-    spelled_out={
-        "im": "I'm",
-        "ive": "I've",
-        "id": "I'd",
-        "dont": "don't",
-        "cant": "can't",
-        "i": "I",
-        "i'm": "I'm",
-        "i've": "I've",
-        "i'd": "I'd",
-        "i'll": "I'll",
-        "w": "with",
-        "doesnt": "doesn't",
-        "didnt": "didn't",
-    },
+    spelled_out=pairs(
+        """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll =
+        I'll, w = with, doesnt = doesn't, didnt = didn't"""
+    ),
     subjects=words("i"),
     reflexives={},
     before_verbs=NOTHING,
@@ -988,39 +977,15 @@ FACTS = FactWords(
         r"also|still|usually|always|just|really|never|only|mostly|often|now|currently|sometimes|generally|already|rarely"
         r"|barely|mainly|actually|recently|finally|normally|hardly|even|both|no|longer"
     ),
-    second_person={
-        "i": "you",
-        "i'm": "you're",
-        "i've": "you've",
-        "i'd": "you'd",
-        "i'll": "you'll",
-        "am": "are",
-        "me": "you",
-        "my": "your",
-        "mine": "yours",
-        "myself": "yourself",
-        "we": "you",
-        "we're": "you're",
-        "we've": "you've",
-        "us": "you",
-        "our": "your",
-        "ours": "yours",
-        "ourselves": "yourselves",
-        "i was": "you were",
-    },
-    third_person={
-        "i": "they",
-        "i'm": "they're",
-        "i've": "they've",
-        "i'd": "they'd",
-        "i'll": "they'll",
-        "am": "are",
-        "me": "them",
-        "my": "their",
-        "mine": "theirs",
-        "myself": "themselves",
-        "i was": "they were",
-    },
+    second_person=pairs(
+        """i = you, i'm = you're, i've = you've, i'd = you'd, i'll = you'll, am = are, me = you, my = your, mine =
+        yours, myself = yourself, we = you, we're = you're, we've = you've, us = you, our = your, ours = yours,
+        ourselves = yourselves, i was = you were"""
+    ),
+    third_person=pairs(
+        """i = they, i'm = they're, i've = they've, i'd = they'd, i'll = they'll, am = are, me = them, my = their, mine
+        = theirs, myself = themselves, i was = they were"""
+    ),
     second_verbs={},
     third_verbs=_THIRD_VERBS,
     not_retold={
@@ -1149,7 +1114,7 @@ READER = ReaderPhrases(
     noted="Noted: {quote}. Tell me if something of it is wrong.",
     remembered="I will remember: {quote}. To undo it, tell me to forget it.",
     standing="From now on: {quote}. To undo it, tell me to forget it.",
-    forgotten="Forgotten: I no longer use what you told me about it.",
+    forgotten="Forgotten: {quote}. I no longer use what you told me about it.",
     nothing_to_forget="I find nothing about that, so there is nothing to forget.",
     you_said="You said ({day}): “{quote}”",
     i_said="I said ({day}): “{quote}”",

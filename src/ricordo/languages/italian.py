@@ -18,7 +18,7 @@ from ricordo.languages.base import (
     Vocabulary,
 )
 from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
-from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms, numbered, phrases, words
+from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms, numbered, pairs, phrases, words
 
 LABELS = Locale(
     code="it",
@@ -1103,19 +1103,10 @@ FACTS = FactWords(
     reflexives={"mi": "si"},
     before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|mese|settimana|anno|,|:|\(",
     adverbs=r"non|anche|ora|adesso|già|ancora|sempre|di solito|purtroppo|io|mi|poi|comunque|solo|spesso",
-    second_person={
-        "io": "tu",
-        "mi": "ti",
-        "me": "te",
-        "mio": "tuo",
-        "mia": "tua",
-        "miei": "tuoi",
-        "mie": "tue",
-        "nostro": "vostro",
-        "nostra": "vostra",
-        "nostri": "vostri",
-        "nostre": "vostre",
-    },
+    second_person=pairs(
+        """io = tu, mi = ti, me = te, mio = tuo, mia = tua, miei = tuoi, mie = tue, nostro = vostro, nostra = vostra,
+        nostri = vostri, nostre = vostre"""
+    ),
     third_person={"mio": "suo", "mia": "sua", "miei": "suoi", "mie": "sue"},
     second_verbs={first: second for first, _, second in _FIRST_PERSON},
     third_verbs={first: third for first, third, _ in _FIRST_PERSON},
@@ -1137,23 +1128,14 @@ FACTS = FactWords(
     whole_goals=words("laurearsi diplomarsi dimagrire"),
     deadlines=r"entro|prima del|prima di",
     deadline="entro il",
-    conditions={
-        "dislessic": "la dislessia",
-        "discalculic": "la discalculia",
-        "disgrafic": "la disgrafia",
-        "adhd": "ADHD",
-        "add": "ADD",
-    },
-    traits={
-        "vegetarian": "Segue una dieta vegetariana",
-        "vegan": "Segue una dieta vegana",
-        "celiac": "Ha la celiachia",
-        "astemi": "Non beve alcolici",
-        "mancin": "Scrive con la sinistra",
-        "miope": "Ha la miopia",
-        "miop": "Ha la miopia",
-        "daltonic": "Ha il daltonismo",
-    },
+    conditions=pairs(
+        """dislessic = la dislessia, discalculic = la discalculia, disgrafic = la disgrafia, adhd = ADHD, add = ADD"""
+    ),
+    traits=pairs(
+        """vegetarian = Segue una dieta vegetariana, vegan = Segue una dieta vegana, celiac = Ha la celiachia, astemi =
+        Non beve alcolici, mancin = Scrive con la sinistra, miope = Ha la miopia, miop = Ha la miopia, daltonic = Ha
+        il daltonismo"""
+    ),
     allergies={"allergic": "Ha un'allergia", "intollerante": "Ha un'intolleranza"},
     allergy_prepositions=r"all'|alle|alla|allo|agli|ai|al|a",
 )
@@ -1261,7 +1243,7 @@ READER = ReaderPhrases(
     noted="Annotato: {quote}. Dimmi se qualcosa non è giusto.",
     remembered="Me lo ricordo: {quote}. Per annullare, dimmi di dimenticarlo.",
     standing="D'ora in poi: {quote}. Per annullare, dimmi di dimenticarlo.",
-    forgotten="Dimenticato: non uso più quello che mi avevi detto su questo.",
+    forgotten="Dimenticato: {quote}. Non uso più quello che mi avevi detto su questo.",
     nothing_to_forget="Non trovo niente su questo, quindi non c'è niente da dimenticare.",
     you_said="Hai detto ({day}): «{quote}»",
     i_said="Ho detto ({day}): «{quote}»",

@@ -45,7 +45,7 @@ from ricordo.records.derived import Fact, FactChange, FactKind, KnownFacts
 from ricordo.safety.screen import least_trusted
 
 # Groups of which a person has one at a time: a newer claim replaces the older.
-_SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
+SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
 # What belonging to one group adds to the nearness of two statements; the least nearness of a change to what it changes,
 # and of a standing wish, or of what may be a change, to what it replaces; the least probability of a change.
 _GROUPED, _NEAR, _NEAR_OTHERWISE, _MAYBE = 0.5, 0.55, 0.9, 0.15
@@ -54,6 +54,7 @@ _LATEST = 0.15  # what having been said last adds
 _NEAR_ONLY = 0.2  # if there is only one fact that can be meant
 _DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
+_OF_OTHERS = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+)?(?:<facts.possessives>)\s")
 _NAMES = re.compile(r"[A-ZÀ-Ý][\w'-]+")
 _LISTED = AnyLanguage(rf"{_NAMES.pattern}(?:(?:,|,?\s+(?i:<facts.joins>))\s+{_NAMES.pattern})+", flags=0)
 # The groups of the subjects that patterns name.
@@ -110,7 +111,7 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
 
     def nearness(fact: Fact) -> float:
         shared = sum(1 / common[term] for term in terms[fact.id] & wanted)
-        grouped = group_of(fact.about) == group != "other" and (sure or group in _SINGLE)
+        grouped = group_of(fact.about) == group != "other" and (sure or group in SINGLE)
         return shared + _GROUPED * grouped + _LATEST * (fact.valid_from == latest) + likeness(fact.text, claim.text)
 
     if not facts:
@@ -137,9 +138,9 @@ def _renamed(claim: Claim, facts: list[Fact]) -> Fact | None:
 
 
 def _subject_of_day(text: str, language: str) -> frozenset[str]:
-    """The terms of a sentence that names a day, without the day; empty if it names none."""
-    bare = _DAY.sub(" ", text)
-    return _terms(_CHANGED.sub(" ", bare), language) if bare != text else frozenset()
+    """The terms of a sentence that names one day, without the day; empty if it names none or several."""
+    bare, days = _DAY.compiled.subn(" ", text)
+    return _terms(_CHANGED.sub(" ", bare), language) if days == 1 else frozenset()
 
 
 def _stays(fact: Fact, claim: Claim) -> bool:
@@ -147,6 +148,9 @@ def _stays(fact: Fact, claim: Claim) -> bool:
     whose, told, rest = claim.text.partition(": ")
     if told and rest[1:] == claim.quote[1:] and not _terms(whose, claim.language) & _terms(fact.text, fact.language):
         return True
+    # "my wife works nights" and "I work at home"
+    if claim.change < _CERTAIN and fact.sources and _OF_OTHERS.match(fact.sources[0].quote):
+        return not _terms(fact.text, fact.language) & _terms(claim.text, claim.language)
     return any(
         0 < sum(name in claim.text for name in names) < len(names)
         for listed in _LISTED.finditer(fact.text)

@@ -47,7 +47,9 @@ _REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
 _ORDER = AnyLanguage(r"\W*(?:<statements.order_leads>)?\W*\b(?:<statements.orders_first>|<statements.denied>)\b")
 _DENIED = AnyLanguage(r"<statements.denied>")
 _ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # to what is not said
-_IS_ALLERGIC = AnyLanguage(r"\W*[A-ZÀ-Ý]\w+ \w{1,2} (?:\w+ )?(?:<facts.allergies>)", flags=0)  # "Ann is", not "dogs are"
+_IS_ALLERGIC = AnyLanguage(
+    r"\W*[A-ZÀ-Ý]\w+ \w{1,2} (?:\w+ )?(?:<facts.allergies>)", flags=0
+)  # "Ann is", not "dogs are"
 _WISHES = AnyLanguage(r"\b(?:<facts.wishes>)\b")
 _INSTEAD = AnyLanguage(r"\b(?:<facts.instead>)")
 _FROM_NOW = AnyLanguage(r"\W*\b(?:<facts.standing_openers>)\b[\s,]*")
@@ -60,6 +62,7 @@ _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
+_OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>)\b")  # "I have three …"
 _APPOSITION = AnyLanguage(r"\W*(?:<facts.appositions>)\s")
 _SELF_AFTER = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _SIGNED = AnyLanguage(
@@ -268,7 +271,7 @@ def _sentence_around(flat: str, clause: Judged) -> tuple[int, int]:
 def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     """Whether a clause only announces ("update: …", "I changed my mind"), asks what was told, or wants one answer."""
     words = flat[clause.start : clause.end]
-    if flat[clause.end : clause.end + 1] == ":" and len(words.split()) <= _SHORT:
+    if flat[clause.end : clause.end + 1] == ":" and len(words.split()) <= _SHORT and not _OWN_VERB.match(words):
         return True
     start, end = _sentence_around(flat, clause)
     if flat[end : end + 1] == "?" and _TOLD_BEFORE.search(fold(flat[start:end])):
@@ -277,11 +280,18 @@ def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     return not lasts and (once or _ANNOUNCES.fullmatch(words) is not None)
 
 
+def announces(text: str) -> bool:
+    """Whether a message only announces what comes next: "thanks, now let's talk about my back"."""
+    return _ANNOUNCES.fullmatch(text) is not None or _ANNOUNCES.fullmatch(text.rpartition(",")[2]) is not None
+
+
 def _tells_of_oneself(words: str, language: str) -> bool:
     """Whether the user says what they do, and neither what they want nor what the assistant does."""
     told = retold(words, language, "third")
     turned = told is not None and fold(told) != fold(" ".join(words.split()).strip(" ,.;:!?…-–—"))
-    return turned and _SELF_FIRST.match(words) is not None and not _WISHES.search(words) and not _ADDRESSED.search(words)
+    return (
+        turned and _SELF_FIRST.match(words) is not None and not _WISHES.search(words) and not _ADDRESSED.search(words)
+    )
 
 
 def _lists(flat: str, clause: Judged, words: str) -> bool:
