@@ -111,7 +111,7 @@ FORGETTABLE = (
     ("My wife Helen works nights at the port", "forget what I said about Helen", "where does my wife work?", "nights"),
     ("L'altro giorno Luca si è tagliato e ha preso cinque punti", "dimentica quello che ti ho detto sul taglio di Luca",
      "quanti punti ha preso Luca?", "cinque"),
-    ("my brother Ned breeds alpacas in Wales", "please forget what I told you about Ned", "what does Ned do?", "alpacas"),
+    ("my brother Ned breeds alpacas in Wales", "forget what I told you about Ned", "what does Ned do?", "alpacas"),
     ("sono allergica alle noci", "dimentica la mia allergia alle noci", "a cosa sono allergica?", "noci"),
     ("ho 33 anni", "dimentica quanti anni ho", "quanti anni ho?", "33"),
     ("I play the oboe in the Leeds orchestra", "forget about the oboe", "what do I play?", "oboe"),
