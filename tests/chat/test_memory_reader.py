@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ricordo
 from ricordo import Memory
@@ -103,6 +105,69 @@ def test_what_is_forgotten_is_not_quoted(memory: Memory) -> None:
     """After "forget …" the message is quoted no more."""
     ask(memory, "Forget my dentist appointment please")
     assert "15:40" not in ask(memory, "when is my dentist appointment?").message
+
+
+FORGETTABLE = (
+    ("My wife Helen works nights at the port", "forget what I said about Helen", "where does my wife work?", "nights"),
+    ("L'altro giorno Luca si è tagliato e ha preso cinque punti", "dimentica quello che ti ho detto sul taglio di Luca",
+     "quanti punti ha preso Luca?", "cinque"),
+    ("my brother Ned breeds alpacas in Wales", "forget what I told you about Ned", "what does Ned do?", "alpacas"),
+    ("sono allergica alle noci", "dimentica la mia allergia alle noci", "a cosa sono allergica?", "noci"),
+    ("ho 33 anni", "dimentica quanti anni ho", "quanti anni ho?", "33"),
+    ("I play the oboe in the Leeds orchestra", "forget about the oboe", "what do I play?", "oboe"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "command", "question", "gone"), FORGETTABLE)
+def test_the_reply_tells_what_is_forgotten(memory: Memory, said: str, command: str, question: str, gone: str) -> None:
+    """What is forgotten is named, is known no more, and is not quoted; nothing else is lost."""
+    ask(memory, "I live in Bergen", user="eva")
+    ask(memory, said, user="eva")
+    reply = ask(memory, command, user="eva").message
+    assert gone in reply
+    assert memory.settle(60)
+    assert gone not in ask(memory, question, user="eva").message
+    assert gone not in " ".join(fact.text for fact in memory.facts("eva", superseded=True))
+    assert "Lives in Bergen" in [fact.text for fact in memory.facts("eva")]
+
+
+@given(st.data())
+@settings(max_examples=10, deadline=None)
+def test_the_reply_to_a_command_to_forget_is_what_was_done(data: st.DataObject) -> None:
+    """Of any facts, those that are gone are those that the reply names; where it finds nothing, nothing is gone."""
+    told = data.draw(st.lists(st.sampled_from([row[0] for row in FORGETTABLE]), min_size=1, max_size=4, unique=True))
+    command = data.draw(st.sampled_from([row[1] for row in FORGETTABLE] + ["forget about my yacht"]))
+    with ricordo.open(":memory:", embedder="light") as opened:
+        for each in told:
+            ask(opened, each, user="ivo")
+        assert opened.settle(60)
+        before = {fact.text for fact in opened.facts("ivo")}
+        reply = ask(opened, command, user="ivo").message
+        assert opened.settle(60)
+        gone = before - {fact.text for fact in opened.facts("ivo")}
+        assert gone == {text for text in before if text in reply}
+        assert bool(gone) == any(row[0] in told and row[1] == command for row in FORGETTABLE)
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted", "never"),
+    [
+        ("non vivo più con Marta, si è trasferita a Milano", "Annotato", "Hai detto"),
+        ("da oggi prendo il paracetamolo invece dell'ibuprofene", "Annotato: prendi il", "D'ora in poi"),
+        ("from now on I work from home on Fridays", "Noted: you work", "From now on"),
+        ("Ho tre dipendenti: Luca ai primi, Amina ai dolci e Paolo al lavello", "Annotato", "D'ora in poi"),
+        ("grazie, ora parliamo del mal di schiena", "Va bene", "D'ora in poi"),
+        ("da ora in poi rispondimi in modo breve", "D'ora in poi", "Annotato"),
+    ],
+)
+def test_a_statement_is_acknowledged_as_one(memory: Memory, message: str, wanted: str, never: str) -> None:
+    """Also after a question, and if it says from when it holds; a wish for all answers is told as such."""
+    session = memory.session(user_id="gaia").id
+    ask(memory, "ho l'esame di anatomia il 3 dicembre", user="gaia", session=session)
+    ask(memory, "quando ho l'esame?", user="gaia", session=session)
+    reply = ask(memory, message, user="gaia", session=session).message
+    assert wanted in reply
+    assert never not in reply
 
 
 def test_users_do_not_mix(memory: Memory) -> None:

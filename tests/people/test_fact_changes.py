@@ -111,3 +111,80 @@ def test_standing_instructions_come_first(memory: ricordo.Memory) -> None:
     told(memory, "mi chiamo Anna e abito a Pisa", "from now on no emojis please, ever")
     instructions = [fact for fact in memory.facts("u") if fact.is_instruction]
     assert any("emojis" in fact.text for fact in instructions)
+
+
+@pytest.mark.parametrize(
+    ("messages", "now", "past"),
+    [
+        (
+            ("ho l'esame di anatomia il 3 dicembre", "ah no scusa, l'esame è stato spostato al 10 dicembre"),
+            "10",
+            "3 di",
+        ),
+        (("my driving test is on 8 December", "sorry, the test was moved to 15 December"), "15 December", " 8 "),
+        (("I have the chemistry exam on 3 December", "no wait, the exam is on 4 December"), "4 December", " 3 "),
+        (("la visita dall'oculista è il 9 dicembre", "mi sono sbagliata, la visita è l'11 dicembre"), "11", " 9 "),
+        (("il colloquio alla Fiat è il 12 dicembre", "hanno spostato il colloquio al 14 dicembre"), "14", "12"),
+        (
+            ("My dentist appointment is on Thursday at 3", "the appointment is now on Friday at 10"),
+            "Friday",
+            "Thursday",
+        ),
+        (("I'm flying to Lisbon on the 4th of March", "now I fly on the 5th at noon"), "5th", "4th"),
+        (("Prendo l'ibuprofene la sera", "da oggi prendo il paracetamolo invece dell'ibuprofene"), "parac", "la sera"),
+        (
+            ("I take gliclazide every morning", "from today I take metformin instead of gliclazide"),
+            "metformin",
+            "every",
+        ),
+        (("prendo il bus per andare al lavoro", "da domani vado in bici invece che in bus"), "bici", "il bus per"),
+    ],
+)
+def test_a_shift_takes_the_place_of_what_it_names_shorter(
+    memory: ricordo.Memory, messages: tuple[str, ...], now: str, past: str
+) -> None:
+    """The second mention may leave out what was said before, or name what it takes the place of."""
+    current = told(memory, *messages)
+    assert now in current
+    assert past not in current
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept"),
+    [
+        (
+            ("ho l'esame di anatomia il 3 dicembre", "ho l'esame di fisica il 20 gennaio", "l'esame è il 4 febbraio"),
+            ("3 dicembre", "20 gennaio", "4 febbraio"),
+        ),
+        (("I have the chemistry exam on 3 December", "I have an exam on 9 December"), ("3 December", "9 December")),
+        (("l'esame di anatomia è il 3 settembre", "ciao", "l'esame è il 20 ottobre"), ("20 ottobre", "3 settembre")),
+        (
+            ("my wife Helen works nights at the hospital", "from now on I work from home on Fridays"),
+            ("Helen", "Fridays"),
+        ),
+        (("Vivo con due coinquiline, Marta e Sofia", "non vivo più con Marta"), ("Sofia", "più con Marta")),
+        (("Lavoro con Gianni e Piera in laboratorio", "non lavoro più con Gianni"), ("Piera", "più con Gianni")),
+    ],
+)
+def test_what_may_be_another_thing_stays(
+    memory: ricordo.Memory, messages: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    """Two exams, a new one, one that is past, a person's work and one's own; and those who are not named in an end."""
+    current = told(memory, *messages)
+    assert all(each in current for each in kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("non vivo più con Marta, si è trasferita a Milano", "Marta: si è trasferita"),
+        ("non lavoro più con Gianni, è andato in pensione", "Gianni: è andato"),
+        ("con Paola non gioco più, si è fatta male al ginocchio", "Paola: si è fatta"),
+        ("I no longer live with Ben, he moved to Leeds", "Ben: he moved"),
+        ("we don't share with Otto any more, he went back to Oslo", "Otto: he went"),
+        ("L'altro giorno Luca si è tagliato e ha preso cinque punti", "Luca: ha preso"),
+    ],
+)
+def test_a_clause_about_another_keeps_its_subject(memory: ricordo.Memory, text: str, kept: str) -> None:
+    """A clause without a subject is told with the person that was named before it."""
+    assert kept in told(memory, text)

@@ -198,3 +198,29 @@ def test_openings_that_lead_elsewhere_are_not_learned(text: str) -> None:
 def test_the_same_openings_that_tell_something_are(text: str, claim: str) -> None:
     """Jobs, goals, homes and instruments are still heard."""
     assert texts_of(text) == [claim]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "I'm Tom, I have a daughter, Lily, who is 7, and a son, Max, who is 4",
+            ["Is called Tom", "Has a daughter, Lily, who is 7", "Has a son, Max, who is 4"],
+        ),
+        (
+            "Sono Nadia, ho un figlio, Pietro, che ha 9 anni, e una figlia, Irene, che ne ha 5",
+            ["Si chiama Nadia", "Ha un figlio, Pietro, che ha 9 anni", "Ha una figlia, Irene, che ne ha 5"],
+        ),
+        (
+            "ho un fratello, Dario, che vive a Berlino, e una sorella, Elsa, che studia legge",
+            ["Ha un fratello, Dario, che vive a Berlino", "Ha una sorella, Elsa, che studia legge"],
+        ),
+        ("I've got a dog, Biscuit, who hates rain.", ["Has a dog, Biscuit, who hates rain"]),
+        ("I have two brothers, Ned and Sam.", ["Has two brothers, Ned and Sam"]),
+        ("ho due gatti, Briciola e Fumo", ["Ha due gatti, Briciola e Fumo"]),
+        ("I'm Scottish, I have a sister", ["Has a sister"]),
+    ],
+)
+def test_names_and_clauses_that_belong_to_a_noun_stay_with_it(text: str, kept: list[str]) -> None:
+    """An apposition, a relative clause and a further noun of the same verb are part of what is told."""
+    assert texts_of(text) == kept

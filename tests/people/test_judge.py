@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ricordo.people.facts import judge as judging
 from ricordo.people.facts.extraction import extract_by_patterns
 from ricordo.people.facts.judge import LABELS, judge, likeness, segments
-from ricordo.people.facts.statements import judged_claims, statements
+from ricordo.people.facts.statements import facts_of_message, judged_claims, statements
 
 
 @given(st.text(max_size=400), st.none() | st.text(max_size=80))
@@ -248,3 +248,23 @@ def test_the_name_under_a_message_is_the_users(text: str, name: str) -> None:
 def test_a_name_that_is_no_signature(text: str) -> None:
     """An address of the assistant, a letter of others, a place."""
     assert not any(claim.kind == "name" for claim in extract_by_patterns([said(text)]).candidates)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Max is allergic to peanuts, so no satay", "Max is allergic to peanuts"),
+        ("Vivo con due coinquiline, Marta e Sofia. Marta è allergica alle noci", "Marta è allergica alle noci"),
+        ("Non posso prendere l'aspirina, sono allergica", "aspirina, è allergica"),
+        ("I can't eat shrimp, I'm allergic", "shrimp"),
+        ("non posso bere latte, sono intollerante", "latte"),
+        ("My son Ivo can't have dairy, he's allergic", "dairy"),
+        ("mio nonno, Ettore, che ha 91 anni, abita con noi", "Ettore, che ha 91 anni, abita con noi"),
+        ("My wife Helen works nights at the hospital", "Their wife Helen works nights"),
+        ("my oven only reaches 220 degrees", "Their oven only reaches"),
+        ("vado dal fisioterapista il lunedì e il mercoledì alle 10", "lunedì e il mercoledì alle 10"),
+    ],
+)
+def test_a_sentence_is_told_with_what_it_is_about(text: str, kept: str) -> None:
+    """An allergy with its allergen and its person, a noun with its clauses, days of one plan together."""
+    assert any(kept in fact.sentence for fact in facts_of_message(text))

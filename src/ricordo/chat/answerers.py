@@ -19,6 +19,7 @@ from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_ac
 from ricordo.errors import LLMError, RicordoError
 from ricordo.languages.registry import language as language_by_code
 from ricordo.limits import readable
+from ricordo.people.facts.statements import facts_of_message
 
 if TYPE_CHECKING:
     from ricordo.engine import LLM, Completion
@@ -97,12 +98,13 @@ class Reader:
         if task.past is None:
             return self._from_material(task)
         act = dialogue_act(task.question)
-        if act.act == "statement" and not act.about_oneself and dialogue_act(task.standalone).act == "question":
+        states = act.about_oneself and bool(facts_of_message(task.question))
+        if act.act == "statement" and not states and dialogue_act(task.standalone or "").act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
         reader = partial(MemoryReader, task.past, task.language)
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
-        if act.act in COMMANDS or (act.act == "statement" and act.about_oneself and not task.context.references):
+        if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):
             return self._from_memory(reader().acknowledge(act), act)
         if act.act == "about_you":
             return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)

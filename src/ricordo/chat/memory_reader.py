@@ -5,7 +5,7 @@ answer. Nothing is concluded: every sentence beside the fixed phrases is a quote
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -13,18 +13,30 @@ from typing import TYPE_CHECKING
 from ricordo.chat import question as questions
 from ricordo.chat.answerability import Findings, ScoredMemory, lacks_detail, score_memory
 from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
-from ricordo.chat.question import SMALL_TALK, DialogueAct, MemoryQuestion, dialogue_act, folded, forms, memory_question
+from ricordo.chat.question import (
+    FIRST_PERSON,
+    SMALL_TALK,
+    DialogueAct,
+    MemoryQuestion,
+    dialogue_act,
+    folded,
+    forms,
+    heard,
+    memory_question,
+)
 from ricordo.languages.dates import Period, periods, relative_day
-from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import guess_language, sentences
-from ricordo.people.facts.merge import group_of
-from ricordo.people.facts.statements import facts_of_message
-from ricordo.recall.evidence import snowball_stems
+from ricordo.people.facts.judge import describe
+from ricordo.people.facts.merge import SINGLE, group_of
+from ricordo.people.facts.statements import announces, facts_of_message
+from ricordo.recall.evidence import snowball_stems, tokens
 
 if TYPE_CHECKING:
     from ricordo.chat.past import MemoryPassage, Past
     from ricordo.languages.base import ReaderPhrases
+    from ricordo.records.derived import Fact
 
 _NEAR_THE_BEST = 0.35
 _LATER_FROM = 0.2
@@ -39,7 +51,7 @@ _CONFIRMED_FROM = 0.8  # least coverage of a claim by one message
 _NEAREST_FROM = 0.15
 _MOST_LINES = 14
 _MOST_KNOWN, _MOST_PAST = 8, 4
-_FORGOTTEN_FROM = 0.5
+_FORGOTTEN_FROM = 0.6  # share of the words of what is to be forgotten that one sentence holds
 _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
@@ -110,10 +122,13 @@ class MemoryReader:
         phrase = {"remember": said.remembered, "standing": said.standing}.get(act.act, said.noted)
         said_facts = facts_of_message(act.content)
         learned = [fact for fact in said_facts if fact.kind == "fact"]
-        if act.act == "statement" and any(fact.kind == "instruction" for fact in said_facts):
-            phrase = said.standing
-        if act.act != "standing" and learned and all(fact.addressed for fact in learned):
+        if act.act in ("statement", "standing") and said_facts:  # "from today I work at home" is a fact
+            wishes = any(fact.kind == "instruction" for fact in said_facts)
+            phrase = said.standing if wishes else said.noted
+        if phrase != said.standing and learned and all(fact.addressed for fact in learned):
             return MemoryAnswer(phrase.replace("{quote}", "; ".join(fact.addressed for fact in learned)), 1.0)
+        if not said_facts and announces(act.content):
+            return self.small_talk(DialogueAct("okay", act.content))
         spoken = folded(act.content).split()
         remark = phrase == said.noted and not (learned or act.about_oneself or _CORRECTED.search(folded(act.content)))
         if remark and len(spoken) <= _FEW_WORDS:
@@ -123,21 +138,25 @@ class MemoryReader:
         return MemoryAnswer(phrase.replace("{quote}", f"“{quote}”"), 1.0)
 
     def _forget(self, content: str) -> MemoryAnswer:
-        asked = memory_question(content)
-        findings = score_memory(asked, self._past.passages(content))
-        own = [each.passage for each in findings.passages if each.coverage >= _FORGOTTEN_FROM]
-        if not own and findings.is_answer:  # "forget my address": what would answer the question for it
-            own = [findings.passages[0].passage]
-        wanted = {one for term in asked.terms for one in term}
-        facts = [
-            fact
-            for fact in self._past.facts
-            if not wanted.isdisjoint(snowball_stems(fact.text, fact.language)) or fact.about in folded(content).split()
-        ]
-        sources = {source.message_id for fact in facts for source in fact.sources}
-        self._past.forget(own, facts)
-        known = bool(own or sources)
-        return MemoryAnswer(self._phrases.forgotten if known else self._phrases.nothing_to_forget, 1.0)
+        """Forget the messages that speak of something and the facts in them, and tell which; else nothing."""
+        commands = all_words("facts.command_words")
+        subject = " ".join(word for word in content.split() if not commands.issuperset(tokens(word)))
+        asked = memory_question(subject)
+        every = [*self._past.facts, *self._past.superseded]
+        said = {each.message_id: each for each in (*self._past.passages(subject), *self._past.sources(every))}
+        own = {key: each for key, each in said.items() if _speaks_of(each.text, asked)}
+        facts = [fact for fact in every if _speaks_of(fact.text, asked) or _is_told_there(fact, own, asked)]
+        if not (own or facts) and subject == subject.lower():
+            groups = SINGLE.intersection((describe(content)[1], *_asked_groups(asked), *folded(content).split()))
+            facts = [fact for fact in every if group_of(fact.about) in groups]
+            facts = facts if len({fact.about for fact in facts}) == 1 else []
+        if not (own or facts):
+            return MemoryAnswer(self._phrases.nothing_to_forget, 1.0)
+        self._past.forget(own.values(), facts)
+        held = {source.message_id for fact in facts for source in fact.sources}
+        told = [fact.text for fact in facts]
+        told += [f"“{shortened(each.text, _LONGEST_LINE)}”" for key, each in own.items() if key not in held]
+        return MemoryAnswer(self._phrases.forgotten.replace("{quote}", "; ".join(dict.fromkeys(told))), 1.0)
 
     def recall(self, question: str) -> MemoryAnswer | None:
         """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
@@ -354,6 +373,27 @@ class MemoryReader:
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         quote = best_part(passage.text, asked)
         return phrase.replace("{day}", self._day(passage)).replace("{quote}", quote)
+
+
+def _speaks_of(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a sentence of a text holds most of the words that name something."""
+    terms = list(zip(asked.terms, asked.alike, strict=True))
+    for start, end in sentences(text):
+        said = frozenset[str]().union(*MessageWords.of(text[start:end]).stems)
+        if terms and sum(heard(*term, said) for term in terms) >= _FORGOTTEN_FROM * len(terms):
+            return True
+    return False
+
+
+def _is_told_there(fact: "Fact", own: Mapping[str, "MemoryPassage"], asked: MemoryQuestion) -> bool:
+    """Whether a fact was learned from words that speak of something, or that lean on others of their sentence."""
+    for source in fact.sources:
+        text = own[source.message_id].text if source.message_id in own else ""
+        leans = not FIRST_PERSON.search(folded(source.quote))
+        around = (text[start:end] for start, end in sentences(text) if leans and source.quote in text[start:end])
+        if text and any(_speaks_of(each, asked) for each in (source.quote, *around)):
+            return True
+    return False
 
 
 def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:

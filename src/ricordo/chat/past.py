@@ -5,7 +5,7 @@ source of their own, and neither are questions that it answered.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -192,12 +192,13 @@ class Past:
         found = [passage for turn in turns for passage in self._read(turn, {}) if passage.message_id in wanted]
         return sorted(found, key=lambda each: each.said_at)
 
-    def forget(self, passages: Sequence[MemoryPassage], facts: Sequence["Fact"]) -> None:
-        """Forget facts, and keep messages out of answers and prompts."""
+    def forget(self, passages: Iterable[MemoryPassage], facts: Sequence["Fact"]) -> None:
+        """Forget facts, and keep messages out of answers and prompts, with the command and its answer."""
         for fact in facts:
             self._memory.forget_fact(fact.id, user_id=self._user, agent_id=self._agent)
-        for passage in passages:
-            self._memory.forget_message(passage.message_id, user_id=self._user)
+        own = [f"{self._turn_id}:{part}" for part in ("query", "response")] if self._turn_id else []
+        for message_id in (*(passage.message_id for passage in passages), *own):
+            self._memory.forget_message(message_id, user_id=self._user)
 
 
 _HELD = {

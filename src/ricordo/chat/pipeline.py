@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.past import Past
+from ricordo.chat.question import dialogue_act
 from ricordo.chat.response import (
     STOPPED,
     ChatRequest,
@@ -198,10 +199,13 @@ class Chat:
         turn_id = request.turn_id or new_id(self.memory.clock.now())
         state = _TurnState(request, session, turn_id, is_new=session.id != request.session_id)
         state.language = self.language(request.query, session)
+        metadata = dict(request.metadata)
         if isinstance(self.answerer, Reader):
             self.memory.settle_facts(request.user_id, FACTS_PATIENCE)
+            if dialogue_act(request.query).act == "forget":
+                metadata["act"] = "forget"  # the reader obeys it and says what it did: learning leaves it alone
         try:
-            state.turn = session.ask(request.query, turn_id=turn_id, metadata=dict(request.metadata))
+            state.turn = session.ask(request.query, turn_id=turn_id, metadata=metadata)
         except ConflictError:
             if (known := self._asked_before(state)) is None:
                 raise

@@ -176,6 +176,8 @@ def dialogue_act(message: str) -> DialogueAct:
     small = _small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
+    if not plain.endswith("?") and (order := _FORGET.match(plain)):
+        return DialogueAct("forget", _rest(message, plain, order.end()))
     if _ABOUT_ME.search(plain):
         return DialogueAct("about_me", message)
     if _ABOUT_YOU.fullmatch(plain):
@@ -189,7 +191,7 @@ def dialogue_act(message: str) -> DialogueAct:
     if not wh and "?" in plain and _I_SAID.search(plain):
         return DialogueAct("own_claim", message)
     if not plain.endswith("?"):
-        for act, pattern in (("remember", _REMEMBER), ("forget", _FORGET), ("standing", _STANDING)):
+        for act, pattern in (("remember", _REMEMBER), ("standing", _STANDING)):
             if (order := pattern.match(plain)) and not (act == "remember" and _opens_with_wh(plain[order.end() :])):
                 rest = (
                     _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(message, plain, order.end())

@@ -393,15 +393,19 @@ class FactWords:
     standing_openers: str
     # Alternatives: words by which a wish is for all later answers, wherever they stand in its sentence.
     for_good: str
-    # Alternatives: the polite opening of a wish ("you can").
+    # Alternatives: the polite opening of a wish ("you can"); verbs of wishing; what a newer thing takes the place of.
     polite: str
+    wishes: str
+    instead: str
+    relatives: str  # alternatives: pronouns that open a relative clause
+    # Alternatives: whole clauses that announce something and tell nothing ("I changed my mind", "let's talk about …").
+    announcements: str
     everything: str
     command_words: Words
     # How a clause in the first person is retold: spellings to write out first, words for the second and the third
     # person, verbs of the first person in both, and words that forbid it (keys `second`, `third`).
     spelled_out: Mapping[str, str]
     subjects: Words
-    own_leads: Words  # possessives that may be left out at the start
     reflexives: Mapping[str, str]
     before_verbs: str
     adverbs: str

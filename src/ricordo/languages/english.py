@@ -18,7 +18,7 @@ from ricordo.languages.base import (
     Vocabulary,
 )
 from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
-from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms, numbered, phrases, words
+from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms, numbered, pairs, phrases, words
 
 LABELS = Locale(
     code="en",
@@ -854,7 +854,9 @@ FACTS = FactWords(
         "not here back good fine ok okay sorry new sure glad happy sad tired ready done sick late lost confused "
         "stuck in on at the a an from so very just really trying going looking learning working having "
         "wondering studying curious interested italian english american german french spanish british chinese "
-        "indian canadian australian irish japanese catholic christian muslim jewish vegan vegetarian irrelevant "
+        "indian canadian australian irish japanese scottish welsh polish dutch swedish danish norwegian finnish "
+        "turkish greek portuguese brazilian mexican russian ukrainian nigerian kenyan swiss austrian belgian korean "
+        "pakistani iranian egyptian moroccan asian african european latino hindu sikh buddhist catholic christian muslim jewish vegan vegetarian irrelevant "
         "unknown secret god nobody admin system root batman assistant tutor student master monday tuesday "
         "wednesday thursday friday saturday sunday "
     ),
@@ -940,6 +942,14 @@ FACTS = FactWords(
         r"|(?:please )?call me|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
     ),
     polite=r"can you|could you|would you|you can|you may",
+    wishes=r"want|i'd|would|wish|prefer|need|expect|like",
+    relatives=r"who|whose|who's|which",
+    instead=r"instead(?: of|$)|rather than|in place of|in lieu of",
+    announcements=(
+        r"(?:i(?:'ve|ve| have)? )?changed my mind|i(?:'ve| have)? (?:got it wrong|made a mistake|misspoke)|i was (?:wrong|mistaken)|my (?:mistake|bad)"
+        r"|(?:as )?i(?:'ve|'d| have| had)? (?:already )?(?:told|said to) you(?: (?:so|that|already|before))?|(?:as )?i (?:already )?(?:said|mentioned)"
+        r"|(?:now |and )?(?:let'?s|let us) (?:talk|chat|discuss|go|get|move|turn|switch|change|return|continue|see)\b.*|(?:back|moving|on) (?:to|on)\b.*"
+    ),
     for_good=(
         r"always|never|ever|every (?:single )?(?:time|reply|answer|message|chat|one)|each (?:time|reply|answer|message)|whenever|any ?time|from (?:now|here"
         r"|today|this (?:day|point))|in (?:the )?future|next time|all (?:my|our|your)|any ?more|with me|around me|as (?:a|the) (?:rule|default|standard)"
@@ -947,69 +957,35 @@ FACTS = FactWords(
         r"|unless (?:i|told|asked)|standing (?:order|request|rule)|(?:house|new|the) rules?|anything (?:i|you)|whatever i|everything (?:i|you)"
         r"|not (?:once|now|ever)"
     ),
-    standing_openers=r"from now on|from here on(?: out)?|going forward|henceforth|in future",
+    standing_openers=(
+        r"(?:(?:from|as of|starting) (?:now|today)|from here)(?: on(?:wards?)?)?(?: out)?|going forward|henceforth|in future"
+    ),
     everything=r"everything|anything|all",
     command_words=words(
         """forget remember about that what i told tell said say you your my me please everything anything all the thing
         things delete erase remove drop scrap memory notes ever know knew mentioned mention bit part stuff earlier before
         wipe strike unlearn from with was were have had it this"""
     ),
-    spelled_out={
-        "im": "I'm",
-        "ive": "I've",
-        "id": "I'd",
-        "dont": "don't",
-        "cant": "can't",
-        "i": "I",
-        "i'm": "I'm",
-        "i've": "I've",
-        "i'd": "I'd",
-        "i'll": "I'll",
-        "w": "with",
-        "doesnt": "doesn't",
-        "didnt": "didn't",
-    },
+    spelled_out=pairs(
+        """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll =
+        I'll, w = with, doesnt = doesn't, didnt = didn't"""
+    ),
     subjects=words("i"),
-    own_leads=words("my our"),
     reflexives={},
     before_verbs=NOTHING,
     adverbs=(
         r"also|still|usually|always|just|really|never|only|mostly|often|now|currently|sometimes|generally|already|rarely"
-        r"|barely|mainly|actually|recently|finally|normally|hardly|even|both"
+        r"|barely|mainly|actually|recently|finally|normally|hardly|even|both|no|longer"
     ),
-    second_person={
-        "i": "you",
-        "i'm": "you're",
-        "i've": "you've",
-        "i'd": "you'd",
-        "i'll": "you'll",
-        "am": "are",
-        "me": "you",
-        "my": "your",
-        "mine": "yours",
-        "myself": "yourself",
-        "we": "you",
-        "we're": "you're",
-        "we've": "you've",
-        "us": "you",
-        "our": "your",
-        "ours": "yours",
-        "ourselves": "yourselves",
-        "i was": "you were",
-    },
-    third_person={
-        "i": "they",
-        "i'm": "they're",
-        "i've": "they've",
-        "i'd": "they'd",
-        "i'll": "they'll",
-        "am": "are",
-        "me": "them",
-        "my": "their",
-        "mine": "theirs",
-        "myself": "themselves",
-        "i was": "they were",
-    },
+    second_person=pairs(
+        """i = you, i'm = you're, i've = you've, i'd = you'd, i'll = you'll, am = are, me = you, my = your, mine =
+        yours, myself = yourself, we = you, we're = you're, we've = you've, us = you, our = your, ours = yours,
+        ourselves = yourselves, i was = you were"""
+    ),
+    third_person=pairs(
+        """i = they, i'm = they're, i've = they've, i'd = they'd, i'll = they'll, am = are, me = them, my = their, mine
+        = theirs, myself = themselves, i was = they were"""
+    ),
     second_verbs={},
     third_verbs=_THIRD_VERBS,
     not_retold={
@@ -1030,7 +1006,7 @@ FACTS = FactWords(
     deadline="by",
     conditions={"dyslexic": "dyslexia", "dyscalculic": "dyscalculia", "adhd": "ADHD", "add": "ADD"},
     traits={},
-    allergies={},
+    allergies={"allergic": "Has an allergy", "intolerant": "Has an intolerance"},
     allergy_prepositions=NOTHING,
 )
 
@@ -1138,7 +1114,7 @@ READER = ReaderPhrases(
     noted="Noted: {quote}. Tell me if something of it is wrong.",
     remembered="I will remember: {quote}. To undo it, tell me to forget it.",
     standing="From now on: {quote}. To undo it, tell me to forget it.",
-    forgotten="Forgotten: I no longer use what you told me about it.",
+    forgotten="Forgotten: {quote}. I no longer use what you told me about it.",
     nothing_to_forget="I find nothing about that, so there is nothing to forget.",
     you_said="You said ({day}): “{quote}”",
     i_said="I said ({day}): “{quote}”",

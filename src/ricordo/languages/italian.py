@@ -18,7 +18,7 @@ from ricordo.languages.base import (
     Vocabulary,
 )
 from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
-from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms, numbered, phrases, words
+from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms, numbered, pairs, phrases, words
 
 LABELS = Locale(
     code="it",
@@ -1075,6 +1075,14 @@ FACTS = FactWords(
         r"|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
     polite=r"puoi|potresti|può|potrebbe",
+    wishes=r"vorrei|voglio|preferisco|preferirei|desidero|gradirei|gradisco|pretendo|mi (?:piacerebbe|serv\w+)|ho bisogno",
+    relatives=r"che|il quale|la quale",
+    instead=r"invece(?: d|$)|al posto d|anzich[eé] |in luogo d",
+    announcements=(
+        r"ho cambiato (?:idea|programma)|ci ho ripensato|mi (?:sono|ero) (?:sbagliat|confus|espress)\w+(?: male)?|mi sbagliavo|ho sbagliato|errore mio|colpa mia"
+        r"|(?:te l'|ti |come )*(?:avevo|ho|dicevo) ?(?:già )?(?:detto|raccontato|scritto|accennato)?(?: (?:prima|ieri|già))?|come dicevo"
+        r"|(?:ora |adesso |ok |bene )*(?:parliamo|passiamo|torniamo|ritorniamo|riprendiamo|continuiamo|andiamo avanti|vediamo|cambiamo (?:argomento|discorso))\b.*"
+    ),
     for_good=(
         r"sempre|mai|ogni (?:santa )?(?:volta|risposta|messaggio)|tutte le (?:volte|risposte)|d'ora in\w*|da (?:ora|adesso|oggi|qui)"
         r"|in (?:futuro|seguito|avvenire|generale|genere|linea di massima)|per (?:il futuro|l'avvenire|tutt[eio])|prossim[ae] volt[ae]|con me"
@@ -1082,7 +1090,7 @@ FACTS = FactWords(
         r"|tutt[ei] (?:i|le) (?:miei|mie|tue|tuoi|nostre)|qualunque|qualsiasi|nuova regola|regola della casa|quello che (?:mi|scrivi|proponi)"
         r"|né (?:ora|adesso|oggi) né|non \w+ più"
     ),
-    standing_openers=r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|da qui in avanti",
+    standing_openers=r"d'ora in (?:poi|avanti)|da (?:ora|oggi|adesso|qui)(?: in (?:poi|avanti))?",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
     command_words=words(
         """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta
@@ -1092,23 +1100,13 @@ FACTS = FactWords(
     ),
     spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
     subjects=words("io"),
-    own_leads=frozenset(),
     reflexives={"mi": "si"},
-    before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|,|:|\(",
+    before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|mese|settimana|anno|,|:|\(",
     adverbs=r"non|anche|ora|adesso|già|ancora|sempre|di solito|purtroppo|io|mi|poi|comunque|solo|spesso",
-    second_person={
-        "io": "tu",
-        "mi": "ti",
-        "me": "te",
-        "mio": "tuo",
-        "mia": "tua",
-        "miei": "tuoi",
-        "mie": "tue",
-        "nostro": "vostro",
-        "nostra": "vostra",
-        "nostri": "vostri",
-        "nostre": "vostre",
-    },
+    second_person=pairs(
+        """io = tu, mi = ti, me = te, mio = tuo, mia = tua, miei = tuoi, mie = tue, nostro = vostro, nostra = vostra,
+        nostri = vostri, nostre = vostre"""
+    ),
     third_person={"mio": "suo", "mia": "sua", "miei": "suoi", "mie": "sue"},
     second_verbs={first: second for first, _, second in _FIRST_PERSON},
     third_verbs={first: third for first, third, _ in _FIRST_PERSON},
@@ -1130,23 +1128,14 @@ FACTS = FactWords(
     whole_goals=words("laurearsi diplomarsi dimagrire"),
     deadlines=r"entro|prima del|prima di",
     deadline="entro il",
-    conditions={
-        "dislessic": "la dislessia",
-        "discalculic": "la discalculia",
-        "disgrafic": "la disgrafia",
-        "adhd": "ADHD",
-        "add": "ADD",
-    },
-    traits={
-        "vegetarian": "Segue una dieta vegetariana",
-        "vegan": "Segue una dieta vegana",
-        "celiac": "Ha la celiachia",
-        "astemi": "Non beve alcolici",
-        "mancin": "Scrive con la sinistra",
-        "miope": "Ha la miopia",
-        "miop": "Ha la miopia",
-        "daltonic": "Ha il daltonismo",
-    },
+    conditions=pairs(
+        """dislessic = la dislessia, discalculic = la discalculia, disgrafic = la disgrafia, adhd = ADHD, add = ADD"""
+    ),
+    traits=pairs(
+        """vegetarian = Segue una dieta vegetariana, vegan = Segue una dieta vegana, celiac = Ha la celiachia, astemi =
+        Non beve alcolici, mancin = Scrive con la sinistra, miope = Ha la miopia, miop = Ha la miopia, daltonic = Ha
+        il daltonismo"""
+    ),
     allergies={"allergic": "Ha un'allergia", "intollerante": "Ha un'intolleranza"},
     allergy_prepositions=r"all'|alle|alla|allo|agli|ai|al|a",
 )
@@ -1254,7 +1243,7 @@ READER = ReaderPhrases(
     noted="Annotato: {quote}. Dimmi se qualcosa non è giusto.",
     remembered="Me lo ricordo: {quote}. Per annullare, dimmi di dimenticarlo.",
     standing="D'ora in poi: {quote}. Per annullare, dimmi di dimenticarlo.",
-    forgotten="Dimenticato: non uso più quello che mi avevi detto su questo.",
+    forgotten="Dimenticato: {quote}. Non uso più quello che mi avevi detto su questo.",
     nothing_to_forget="Non trovo niente su questo, quindi non c'è niente da dimenticare.",
     you_said="Hai detto ({day}): «{quote}»",
     i_said="Ho detto ({day}): «{quote}»",

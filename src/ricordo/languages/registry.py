@@ -34,6 +34,11 @@ def phrases(*tables: str) -> tuple[str, ...]:
     return tuple(" ".join(phrase.split()) for table in tables for phrase in table.split(",") if phrase.strip())
 
 
+def pairs(table: str) -> dict[str, str]:
+    """Words and what stands for each, as "word = other", divided by commas."""
+    return {one.strip(): other.strip() for one, other in (each.split("=") for each in phrases(table))}
+
+
 def numbered(table: str, first: int = 1) -> dict[str, int]:
     """Groups of words that stand for 1, 2, 3…: groups are divided by commas, forms by spaces."""
     return {word: number for number, group in enumerate(table.split(","), start=first) for word in group.split()}

@@ -80,6 +80,17 @@ def _sentence_end(known: "tuple[Language, ...]") -> re.Pattern[str]:
 # Text after a colon is material ("Traduci: …"), unless the user introduces themselves before it.
 _COLON = re.compile(r":(?=\s|\Z)")
 _ABOUT_ONESELF = AnyLanguage(r"\b(?:<statements.about_oneself>)\s*\Z")
+_NAME = r"[A-ZÀ-Ý][\w'-]+"
+# What belongs to the noun before it: a name in apposition, and a clause that begins with "who".
+_TIED = AnyLanguage(
+    rf"(?:\s*,?(?:(?<=,)|\s*,|\s+(?i:<facts.joins>))\s+{_NAME}(?:\s+(?i:<facts.joins>)\s+{_NAME})*(?=\s*(?:[,.;!?)]|$))"
+    r"|\s*,?\s+(?i:<facts.relatives>)\s[^,.;:!?()\n]+?(?=\s*(?:[,.;:!?()\n]|$)|\s+(?i:<facts.joins>)\s))+,?",
+    flags=0,
+)
+_BARE = AnyLanguage(r"(?:<facts.possessives>)(?:\s+\w+){1,2}\s*,")  # a noun whose verb comes after what is tied to it
+_REST = re.compile(r"\s*[a-zà-ÿ][^,.;:!?()\n]*")
+# One who says "I'm Ann" first and goes on about themselves tells a name.
+_INTRODUCED = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _CUT = AnyLanguage(r"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:<statements.joins>)|\s+(?:<statements.cuts>)\s+")
 
 
@@ -101,11 +112,24 @@ def clauses(text: str) -> tuple[Clause, ...]:
             last = flat[parts[-1].start : parts[-1].end]
             parts = [] if _TAG_QUESTION.fullmatch(last) else parts[:-1]
         found.extend(
-            Clause(part.start, part.end, greeted and number < 2)
+            Clause(part.start, part.end, number < 2 and (greeted or (part.start == 0 and _is_introduced(flat, part))))
             for part in parts
             if _MASK not in flat[part.start : part.end]
         )
     return tuple(found)
+
+
+def _is_introduced(flat: str, part: Clause) -> bool:
+    return _INTRODUCED.match(flat[part.end :]) is not None
+
+
+def tied_end(flat: str, start: int, end: int) -> int:
+    """Where a clause ends with the names and relative clauses that belong to its noun: "a son, Max, who is 4"."""
+    tied = _TIED.compiled.match(flat, end - (flat[end - 1 : end] == ","))
+    if not tied:
+        return end
+    rest = _REST.match(flat, tied.end()) if tied[0].endswith(",") and _BARE.match(flat[start:end] + ",") else None
+    return rest.end() if rest else tied.end() - tied[0].endswith(",")
 
 
 def is_not_oneself(text: str) -> bool:
@@ -225,8 +249,6 @@ def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
         if verb.endswith("o") and len(verb) > 3 and verb not in table.third_verbs:
             return None
         return pieces[at[1] :] if words[0] in table.subjects and len(at) > 1 else pieces
-    if words[0] in table.own_leads and len(at) > 1:
-        return pieces[at[1] :]
     if "'" in words[0] and words[0] in table.third_verbs:
         rest = at[1] if words[:2] == ["i've", "got"] and len(at) > 2 else at[0]
         return [table.third_verbs[words[0]], *pieces[rest + 1 :]]

@@ -63,7 +63,8 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
     through = min(done + TURNS_PER_PASS, session.last_turn)
     turns = engine.store.turns.page(owner, session_id, after=done, before=through + 1)
     unfit = screen_of(engine).turns(engine, owner, turns)
-    asked = [each for turn in turns for each in _user_messages(turn)]
+    # What a chat was told to forget it has forgotten, and said so.
+    asked = [each for turn in turns if turn.metadata.get("act") != "forget" for each in _user_messages(turn)]
     # A suspicious message may still say what to forget: that only removes.
     commands = [command for each in asked if each.origin == "user_said" for command in forget_commands(each)]
     said = [each for each in asked if each.id not in unfit]
@@ -72,9 +73,7 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
         details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
         log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
     claims = [clean for each in found.candidates if (clean := _redact_claim(each, engine.settings.safety))]
-    _forget_commanded(
-        engine, owner, session.agent_id, commands
-    )  # before the turns count as read: a crash loses no command
+    _forget_commanded(engine, owner, session.agent_id, commands)  # before the turns are read: a crash loses none
     written = _merge(engine, owner, session, claims, unfit, through)
     _forget_commanded(engine, owner, session.agent_id, commands)  # what these turns said before a command
     return LearnResult(through < session.last_turn, found.made_by, found.why, written)

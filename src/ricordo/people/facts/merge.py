@@ -5,6 +5,7 @@ equal statements, valid from its first statement until the next run begins. The 
 is added, so the order of arrival does not matter: an import of older turns never supersedes newer ones.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,8 @@ from datetime import datetime
 from itertools import pairwise
 from uuid import UUID, uuid5
 
-from ricordo.languages.registry import all_words
+from ricordo.languages.dates import PHRASE, last_day_in
+from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.people.facts.claims import (
     JUDGE,
     Claim,
@@ -43,13 +45,18 @@ from ricordo.records.derived import Fact, FactChange, FactKind, KnownFacts
 from ricordo.safety.screen import least_trusted
 
 # Groups of which a person has one at a time: a newer claim replaces the older.
-_SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
+SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
 # What belonging to one group adds to the nearness of two statements; the least nearness of a change to what it changes,
 # and of a standing wish, or of what may be a change, to what it replaces; the least probability of a change.
 _GROUPED, _NEAR, _NEAR_OTHERWISE, _MAYBE = 0.5, 0.55, 0.9, 0.15
 _SURE, _CERTAIN = 0.65, 0.9  # least probability of a change that need not be so near; that is no addition
 _LATEST = 0.15  # what having been said last adds
 _NEAR_ONLY = 0.2  # if there is only one fact that can be meant
+_DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
+_CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
+_OF_OTHERS = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+)?(?:<facts.possessives>)\s")
+_NAMES = re.compile(r"[A-ZÀ-Ý][\w'-]+")
+_LISTED = AnyLanguage(rf"{_NAMES.pattern}(?:(?:,|,?\s+(?i:<facts.joins>))\s+{_NAMES.pattern})+", flags=0)
 # The groups of the subjects that patterns name.
 _GROUPS = {
     "date:birthday": "age", "place:origin": "origin", "place:birth": "origin",
@@ -74,7 +81,9 @@ def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
         ):
             current[key] = fact
     facts = [fact for fact in current.values() if all(source.message_id != claim.said.id for source in fact.sources)]
-    chosen = _replaced(claim, facts) if claim.replaces or instruction or claim.change >= _MAYBE else None
+    chosen = _renamed(claim, facts)
+    if claim.made_by == JUDGE and chosen is None and (claim.replaces or instruction or claim.change >= _MAYBE):
+        chosen = _replaced(claim, [fact for fact in facts if not _stays(fact, claim)])
     return replace(claim, about=chosen.about or own_about(chosen), kind=chosen.kind) if chosen else claim
 
 
@@ -102,7 +111,7 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
 
     def nearness(fact: Fact) -> float:
         shared = sum(1 / common[term] for term in terms[fact.id] & wanted)
-        grouped = group_of(fact.about) == group != "other" and (sure or group in _SINGLE)
+        grouped = group_of(fact.about) == group != "other" and (sure or group in SINGLE)
         return shared + _GROUPED * grouped + _LATEST * (fact.valid_from == latest) + likeness(fact.text, claim.text)
 
     if not facts:
@@ -111,6 +120,42 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     if nearness(best) >= (_NEAR if sure else _NEAR_OTHERWISE):
         return best
     return best if len(facts) == 1 and sure and nearness(best) >= _NEAR_ONLY else None
+
+
+def _renamed(claim: Claim, facts: list[Fact]) -> Fact | None:
+    """The only fact of a day still to come that the claim gives another day, under the same or a shorter name."""
+    named = _subject_of_day(claim.text, claim.language)
+    if not named or _introduced(claim.quote, claim.language):
+        return None
+    fitting = [
+        fact
+        for fact in facts
+        if fact.about != claim.about
+        and named <= _subject_of_day(fact.text, fact.language)
+        and ((day := last_day_in(fact.text)) is None or day >= claim.said.created_at.date())
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _subject_of_day(text: str, language: str) -> frozenset[str]:
+    """The terms of a sentence that names one day, without the day; empty if it names none or several."""
+    bare, days = _DAY.compiled.subn(" ", text)
+    return _terms(_CHANGED.sub(" ", bare), language) if days == 1 else frozenset()
+
+
+def _stays(fact: Fact, claim: Claim) -> bool:
+    """Whether a claim leaves a fact as it is: it is about another person, or about some only of those that it names."""
+    whose, told, rest = claim.text.partition(": ")
+    if told and rest[1:] == claim.quote[1:] and not _terms(whose, claim.language) & _terms(fact.text, fact.language):
+        return True
+    # "my wife works nights" and "I work at home"
+    if claim.change < _CERTAIN and fact.sources and _OF_OTHERS.match(fact.sources[0].quote):
+        return not _terms(fact.text, fact.language) & _terms(claim.text, claim.language)
+    return any(
+        0 < sum(name in claim.text for name in names) < len(names)
+        for listed in _LISTED.finditer(fact.text)
+        if (names := _NAMES.findall(listed[0]))
+    )
 
 
 def _terms(text: str, language: str) -> frozenset[str]:
@@ -200,7 +245,7 @@ def merge_claims(
     touched: dict[str, list[Claim]] = defaultdict(list)
     facts = {fact.id: fact for fact in people.facts}
     for candidate in sorted(kept, key=_sort_key):
-        if candidate.made_by == JUDGE:
+        if candidate.made_by == JUDGE or candidate.kind == "date":
             there = placed(candidate, (*facts.values(), *_pending(touched, context)))
             # A message makes one statement about a subject: of two that change one fact, the other stands alone.
             rivals = (claim.said.id for claim in touched.get(there.about, ()))

@@ -7,6 +7,7 @@ moment ("this exercise", "today"), to the listener or to the user's personal tro
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, tzinfo
 from functools import cache
 
@@ -14,7 +15,7 @@ from ricordo.languages.base import FactPattern, FactWords, Language
 from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.languages.registry import DAY, AnyLanguage, all_words, filled, languages
 from ricordo.people.facts.claims import Claim, UserMessage, about_key, refusal_reason
-from ricordo.people.facts.clauses import clauses, own_text
+from ricordo.people.facts.clauses import clauses, own_text, tied_end
 from ricordo.recall.evidence import snowball_stems, tokens
 
 _NAME = AnyLanguage(
@@ -29,6 +30,10 @@ _DEADLINE_END = AnyLanguage(r"\s(?:<facts.deadline>) \d{1,2} \w+ \d{4}$", flags=
 _DATE_SIGN = AnyLanguage(r"\d|<calendar.first_day>", flags=0)
 _AHEAD = AnyLanguage(r"(?:<calendar.ahead>)\s")
 _OFFERED = AnyLanguage(r"\b(?:<facts.offered>)\b")
+# A further noun of "I have …", which begins like the first: "and a son".
+_FURTHER = AnyLanguage(
+    r"\s*,?\s*(?:<facts.joins>)\s+(?P<noun>(?:<followups.indefinite>)\s+\w+(?:\s+\w+)?)(?=\s*(?:[,.;!?]|$))"
+)
 _NAME_JOINED = AnyLanguage(r"\s+(?:<facts.name_joiners>)\s+[a-zà-ÿ].*", flags=0)
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
 
@@ -45,10 +50,27 @@ def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...
         candidate = _first_match(flat, clause.start, clause.end, clause.greeted, tables, said, said_on)
         if candidate is None:
             continue
-        key = candidate.about or candidate.text
-        found.pop(key, None)
-        found[key] = candidate
+        for each in _with_ties(candidate, flat, clause.start):
+            key = each.about or each.text
+            found.pop(key, None)
+            found[key] = each
     return tuple(found.values())
+
+
+def _with_ties(claim: Claim, flat: str, start: int) -> list[Claim]:
+    """The claim with the names and clauses that belong to its noun, and one for each further noun of its verb."""
+    text = claim.said.text
+    start = text.find(claim.quote, start)
+    end = start + len(claim.quote)
+    stop = tied_end(flat, start, end)
+    if claim.kind != "relation" or claim.about:
+        return [claim]
+    found = [replace(claim, text=f"{claim.text}{text[end:stop]}", quote=text[start:stop])]
+    while further := _FURTHER.compiled.match(flat, stop):
+        start, stop = further.start("noun"), tied_end(flat, *further.span("noun"))
+        verb = claim.text.partition(" ")[0]
+        found.append(replace(claim, text=f"{verb} {text[start:stop]}", quote=text[start:stop]))
+    return [each for each in found if not refusal_reason(each)] or [claim]
 
 
 def read_clause(quote: str, said: UserMessage, zone: tzinfo = UTC, *, named: bool = False) -> Claim | None:

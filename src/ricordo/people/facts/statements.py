@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Literal
 
+from ricordo.languages.dates import PHRASE
 from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import guess_language
+from ricordo.languages.text import fold, guess_language
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
-from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, supposes
+from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, supposes, tied_end
 from ricordo.people.facts.judge import OTHER, Judged, describe, is_available, judge, segments
 from ricordo.people.facts.patterns import claims_in_message, read_clause
 from ricordo.recall.evidence import snowball_stems, tokens
@@ -40,6 +41,20 @@ _SELF = AnyLanguage(r"\b(?:<facts.self_words>|<facts.introductions>)\b")
 _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.remember>)\s*")
 _FORGET = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.forget>)\b")
 _OF_MEMORY = AnyLanguage(r"\s*(?:<facts.remembered_things>)\b")
+_ANNOUNCES = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.announcements>)\W*")
+_TOLD_BEFORE = AnyLanguage(r"\b(?:<dialogue.user_said>|<dialogue.assistant_said>)\b")
+_REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
+_ORDER = AnyLanguage(r"\W*(?:<statements.order_leads>)?\W*\b(?:<statements.orders_first>|<statements.denied>)\b")
+_DENIED = AnyLanguage(r"<statements.denied>")
+_ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # to what is not said
+_IS_ALLERGIC = AnyLanguage(
+    r"\W*[A-ZÀ-Ý]\w+ \w{1,2} (?:\w+ )?(?:<facts.allergies>)", flags=0
+)  # "Ann is", not "dogs are"
+_WISHES = AnyLanguage(r"\b(?:<facts.wishes>)\b")
+_INSTEAD = AnyLanguage(r"\b(?:<facts.instead>)")
+_FROM_NOW = AnyLanguage(r"\W*\b(?:<facts.standing_openers>)\b[\s,]*")
+_ONLY_DAY = AnyLanguage(rf"(?:(?:<calendar.date_leads>)\s)?(?:{PHRASE})(?:\s+\S+){{0,2}}")
+_NAMED = re.compile(r"(?<=[\w,] )[A-ZÀ-Ý][a-zà-ÿ]+")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
 _FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
@@ -47,6 +62,7 @@ _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
+_OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>)\b")  # "I have three …"
 _APPOSITION = AnyLanguage(r"\W*(?:<facts.appositions>)\s")
 _SELF_AFTER = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _SIGNED = AnyLanguage(
@@ -64,6 +80,8 @@ _CHANGES = ("change", "end")
 _MANNER = "manner"  # the group of what is said about answers
 _WISH = "instruction"  # the label of a standing wish
 _LIKELY_WISH, _SURE_WISH = 0.15, 0.7  # least probability of a wish that says it is for good; that opens with "I"
+_ALLERGY = 1.5  # how much less sure the judge must be of one who is named with an allergy, or of an allergen
+_REPLACED = 0.7  # least probability of a change where the words say what it takes the place of
 _SHORT = 3  # words of a segment that is told together with its neighbour
 _MASK = "\ufffc"
 
@@ -168,21 +186,35 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     """The judged clauses of a message that pass the guards; short neighbours of one kind are joined."""
     flat = stated_text(text)
     needed, impersonal = _needed(text, before), not _SELF.search(flat)
+    language = guess_language(text)
     found: list[Judged] = []
-    for clause in judge(text, before):
+    for clause in _with_allergens(flat, judge(text, before)):
+        if found and clause.start < found[-1].end:  # it is told with the clause before it
+            found[-1] = replace(found[-1], end=max(found[-1].end, clause.end if clause.margin >= needed else 0))
+            continue
         words = flat[clause.start : clause.end]
         for_good = clause.wish >= _LIKELY_WISH and _is_for_good(flat, clause)
         of_oneself = _SELF_FIRST.match(words) is not None
         if for_good and (not of_oneself or clause.attribute == _MANNER):
             clause = replace(clause, label=_WISH)
+        opener = _STANDING_WISH.match(words)
+        # "from now on I work at home" changes a fact; a wish is addressed to the assistant.
+        begins = _FROM_NOW.match(words)
+        of_now = begins is not None and _tells_of_oneself(words[begins.end() :], language)
+        standing = opener is not None and not of_now
+        if (clause.label == _WISH and _lists(flat, clause, words) and not for_good) or of_now:
+            clause = replace(clause, label="change" if of_now else "fact")
+        if _INSTEAD.search(words) and clause.label in ("fact", "plan", "change"):
+            clause = replace(clause, label="change", change=max(clause.change, _REPLACED))
         wish = clause.label == _WISH
         # A wish may name words that it is about ("never say “dear”"); a statement in quotation marks is of others.
         if len(words) < clause.end - clause.start or (_MASK in words and not (wish and words.strip(_MASK + " "))):
             continue
-        standing = _STANDING_WISH.match(words) is not None
-        weighed = _STANDING if standing else _SUPPOSED if supposes(words) else 0.0
+        weighed = _STANDING if standing else _FOR_ALL if of_now else _SUPPOSED if supposes(words) else 0.0
         if wish and impersonal:
             weighed -= _IMPERSONAL  # orders have no first person
+        if _IS_ALLERGIC.match(words):
+            weighed -= _ALLERGY + (_IMPERSONAL if impersonal else 0)
         asks = "?" in flat
         if wish and not standing and for_good:
             weighed, asks = weighed + _FOR_ALL, False
@@ -190,7 +222,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             weighed += _IN_PASSING
         if clause.label in _CHANGES and weighed == 0.0:
             weighed = _OF_THE_KNOWN
-        if clause.margin < needed + weighed or _is_heading(flat, clause):
+        if clause.margin < needed + weighed or _is_nothing(flat, clause, lasts=for_good or standing):
             continue
         if standing:
             clause = replace(clause, label=_WISH)
@@ -198,6 +230,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             clause = replace(clause, label="fact")
         elif wish and not for_good and clause.margin < needed + weighed + (_WISH_OF_NOW if asks else _ONLY_WISH):
             continue
+        clause = replace(clause, end=max(clause.end, tied_end(flat, clause.start, clause.end)))
         last = found[-1] if found else None
         if last and _belongs_to(last, clause, flat):
             label = _WISH if clause.label == _WISH and last.wish >= _LIKELY_WISH else last.label
@@ -207,17 +240,65 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     return tuple(found)
 
 
+def _with_allergens(flat: str, judged: Sequence[Judged]) -> list[Judged]:
+    """The clauses, where "I'm allergic" is told together with what cannot be eaten or taken."""
+    found: list[Judged] = []
+    for clause in judged:
+        last = found[-1] if found else None
+        if (
+            last
+            and _ALLERGIC.search(flat[clause.start : clause.end])
+            and _DENIED.search(fold(flat[last.start : last.end]))
+            and _JOINED.fullmatch(flat[last.end : clause.start])
+        ):
+            found.pop()
+            clause = replace(clause, start=last.start, margin=max(last.margin, clause.margin) + _ALLERGY)
+        found.append(clause)
+    return found
+
+
 def _is_for_good(flat: str, clause: Judged) -> bool:
     """Whether the sentence of a wish says that it is for all later answers."""
-    opening = max(flat.rfind(mark, 0, clause.start) for mark in ".!?\n") + 1
-    closing = min((at for mark in ".!?\n" if (at := flat.find(mark, clause.end)) >= 0), default=len(flat))
+    opening, closing = _sentence_around(flat, clause)
     told = flat[closing : closing + 1] != "?" or clause.wish >= _SURE_WISH  # "could you always …?" is a wish
     return told and _FOR_GOOD.search(flat[opening:closing]) is not None
 
 
-def _is_heading(flat: str, clause: Judged) -> bool:
-    """Whether a clause only announces the next: "update: …"."""
-    return flat[clause.end : clause.end + 1] == ":" and len(flat[clause.start : clause.end].split()) <= _SHORT
+def _sentence_around(flat: str, clause: Judged) -> tuple[int, int]:
+    opening = max(flat.rfind(mark, 0, clause.start) for mark in ".!?\n") + 1
+    return opening, min((at for mark in ".!?\n" if (at := flat.find(mark, clause.end)) >= 0), default=len(flat))
+
+
+def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
+    """Whether a clause only announces ("update: …", "I changed my mind"), asks what was told, or wants one answer."""
+    words = flat[clause.start : clause.end]
+    if flat[clause.end : clause.end + 1] == ":" and len(words.split()) <= _SHORT and not _OWN_VERB.match(words):
+        return True
+    start, end = _sentence_around(flat, clause)
+    if flat[end : end + 1] == "?" and _TOLD_BEFORE.search(fold(flat[start:end])):
+        return True
+    once = clause.label == _WISH and _REQUEST.match(fold(words)) is not None
+    return not lasts and (once or _ANNOUNCES.fullmatch(words) is not None)
+
+
+def announces(text: str) -> bool:
+    """Whether a message only announces what comes next: "thanks, now let's talk about my back"."""
+    return _ANNOUNCES.fullmatch(text) is not None or _ANNOUNCES.fullmatch(text.rpartition(",")[2]) is not None
+
+
+def _tells_of_oneself(words: str, language: str) -> bool:
+    """Whether the user says what they do, and neither what they want nor what the assistant does."""
+    told = retold(words, language, "third")
+    turned = told is not None and fold(told) != fold(" ".join(words.split()).strip(" ,.;:!?…-–—"))
+    return (
+        turned and _SELF_FIRST.match(words) is not None and not _WISHES.search(words) and not _ADDRESSED.search(words)
+    )
+
+
+def _lists(flat: str, clause: Judged, words: str) -> bool:
+    """Whether a clause is an item of what was announced before a colon, and no order."""
+    before = flat[_sentence_around(flat, clause)[0] : clause.start]
+    return ":" in before and not (_FOR_GOOD.search(before) or _ORDER.match(fold(words)) or _ADDRESSED.search(words))
 
 
 def _needed(text: str, before: str | None = None) -> float:
@@ -243,6 +324,7 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
     shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
     first = next(iter(tokens(bare)), "")
     leans = first in all_words("facts.leaning") or (first.isdigit() and shortest <= _SHORT)
+    leans = leans or _ONLY_DAY.fullmatch(bare) is not None or _WISHES.search(flat[: last.end].split()[-1]) is not None
     return leans or shortest <= (_SHORT if last.label == clause.label else 1) or _SINCE.match(words) is not None
 
 
@@ -322,6 +404,20 @@ def _sentences(flat: str) -> list[tuple[int, int, bool]]:
     return found
 
 
+def _is_of_another(quote: str, language: str) -> bool:
+    """Whether a clause begins with "she", or with a verb of the third person where verbs need no subject."""
+    table, first = language_by_code(language).facts, quote.split()[0].lower()
+    verbs = {*table.third_verbs.values(), *table.reflexives.values()} if table.second_verbs else ()
+    return _OTHER_FIRST.match(quote) is not None or first in verbs
+
+
+def _person_before(flat: str, clause: Judged) -> str:
+    """Whom a clause without a subject of its own is about: "my nan is ill, she lives in Bath"."""
+    opening = _sentence_around(flat, clause)[0]
+    names = _NAMED.findall(flat[opening : clause.start]) if opening < clause.start else []
+    return names[-1] if names else next((each[1] for each in reversed([*_WHOSE.finditer(flat[: clause.start])])), "")
+
+
 def _trimmed(flat: str, start: int, end: int) -> int:
     """The end of a clause without marks and without words that lean on what was cut off ("non so da")."""
     goes_on = flat[end : end + 1].isspace() and flat[end + 1 : end + 2].isalpha()
@@ -341,6 +437,9 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     lead = _LEAD.match(flat[start:end])
     if lead and clause.label != _WISH:
         start += lead.end()
+    begins = _FROM_NOW.match(flat[start:end])
+    if begins and clause.label != _WISH:
+        start += begins.end()
     if slips := list(_SLIP.finditer(flat[start:end])):
         start += slips[-1].end()  # what was said before it is not meant
     end = _trimmed(flat, start, end)
@@ -355,9 +454,8 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     replaces = clause.label in _CHANGES
     wish = clause.label == _WISH or (replaces and clause.attribute == _MANNER)  # a changed wish is a wish
     told = None if wish else retold(quote, language, "third")
-    if _OTHER_FIRST.match(quote):  # "my nan is ill, she lives in Bath"
-        for named in _WHOSE.finditer(flat[:start]):
-            told = f"{named[1][:1].upper()}{named[1][1:]}: {quote[:1].lower()}{quote[1:]}"
+    if _is_of_another(quote, language) and (whose := _person_before(flat, clause)):
+        told = f"{whose[:1].upper()}{whose[1:]}: {quote[:1].lower()}{quote[1:]}"
     family = "instruction" if wish else "said"
     digest = hashlib.blake2b(f"{said.id}\x1f{quote}".encode("utf-8", "replace"), digest_size=8).hexdigest()
     return Claim(
