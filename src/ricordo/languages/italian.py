@@ -1090,7 +1090,7 @@ FACTS = FactWords(
         r"|tutt[ei] (?:i|le) (?:miei|mie|tue|tuoi|nostre)|qualunque|qualsiasi|nuova regola|regola della casa|quello che (?:mi|scrivi|proponi)"
         r"|né (?:ora|adesso|oggi) né|non \w+ più"
     ),
-    standing_openers=r"d'ora in (?:poi|avanti)|da (?:ora|oggi|adesso|qui)(?: in (?:poi|avanti))?",
+    standing_openers=r"d'ora in (?:poi|avanti)|da (?:ora|oggi|adesso|qui|domani|quest[oa'] ?(?:mese|settimana|anno))(?: in (?:poi|avanti))?",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
     command_words=words(
         """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta

@@ -80,7 +80,8 @@ _CHANGES = ("change", "end")
 _MANNER = "manner"  # the group of what is said about answers
 _WISH = "instruction"  # the label of a standing wish
 _LIKELY_WISH, _SURE_WISH = 0.15, 0.7  # least probability of a wish that says it is for good; that opens with "I"
-_ALLERGY = 1.5  # how much less sure the judge must be of one who is named with an allergy, or of an allergen
+_ALLERGY = 2.5  # how much less sure the judge must be of one who is named with an allergy, or of an allergen
+_LISTED = 1.2  # the same of things that the user has, counts and lists: "I have three cats: …"
 _REPLACED = 0.7  # least probability of a change where the words say what it takes the place of
 _SHORT = 3  # words of a segment that is told together with its neighbour
 _MASK = "\ufffc"
@@ -210,9 +211,11 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         # A wish may name words that it is about ("never say “dear”"); a statement in quotation marks is of others.
         if len(words) < clause.end - clause.start or (_MASK in words and not (wish and words.strip(_MASK + " "))):
             continue
-        weighed = _STANDING if standing else _FOR_ALL if of_now else _SUPPOSED if supposes(words) else 0.0
+        weighed = _STANDING if standing or of_now else _SUPPOSED if supposes(words) else 0.0
         if wish and impersonal:
             weighed -= _IMPERSONAL  # orders have no first person
+        if flat[clause.end : clause.end + 1] == ":" and _OWN_VERB.match(words):
+            weighed -= _LISTED
         if _IS_ALLERGIC.match(words):
             weighed -= _ALLERGY + (_IMPERSONAL if impersonal else 0)
         asks = "?" in flat
