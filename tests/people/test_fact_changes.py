@@ -183,6 +183,7 @@ def test_what_may_be_another_thing_stays(
         ("I no longer live with Ben, he moved to Leeds", "Ben: he moved"),
         ("we don't share with Otto any more, he went back to Oslo", "Otto: he went"),
         ("ogni tanto vedo Luca, si è laureato in fisica", "Luca: si è laureato"),
+        ("I learn Welsh for my gran, she has dementia", "Gran: she has"),
     ],
 )
 def test_a_clause_about_another_keeps_its_subject(memory: ricordo.Memory, text: str, kept: str) -> None:

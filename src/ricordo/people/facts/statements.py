@@ -417,8 +417,9 @@ def _is_of_another(quote: str, language: str) -> bool:
 def _person_before(flat: str, clause: Judged) -> str:
     """Whom a clause without a subject of its own is about: "my nan is ill, she lives in Bath"."""
     opening = _sentence_around(flat, clause)[0]
-    names = _NAMED.findall(flat[opening : clause.start]) if opening < clause.start else []
-    return names[-1] if names else next((each[1] for each in reversed([*_WHOSE.finditer(flat[: clause.start])])), "")
+    own = [(each.end(), each[1]) for each in _WHOSE.finditer(flat[: clause.start])]
+    named = [(each.end(), each[0]) for each in _NAMED.finditer(flat[: clause.start], opening)]
+    return max(own + named, default=(0, ""))[1]
 
 
 def _trimmed(flat: str, start: int, end: int) -> int:
