@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Chunk
 
 log = logging.getLogger("ricordo")
+UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Answered:
     act: str = ""
     sources: tuple[MemoryPassage, ...] = ()
     options: tuple[str, ...] = ()  # the answer asks which of these is meant
+    unfinished: str = ""  # why the model ended it too early: "length" or "content_filter"
 
 
 class Answerer(Protocol):
@@ -217,7 +219,10 @@ class Model:
                 removed=len(check.removed),
             )
         )
-        return Answered(text, check.cited, check.removed, support, self.name, completion)
+        notes = language_by_code(task.language).reader.notes
+        ended = completion.finish_reason if completion and completion.finish_reason in UNFINISHED else ""
+        told = (notes[ended],) if ended else ()
+        return Answered(text, check.cited, check.removed, support, self.name, completion, told, unfinished=ended)
 
     def _fall_back(
         self, task: Task, completion: "Completion | None", failure: LLMError

@@ -237,6 +237,7 @@ def response_metadata(
         "counter": receipt.counter,
         "tokens": _tokens(context, answered),
         "stopped": STOPPED in notes,
+        "unfinished": answered.unfinished,
         "degraded": [note for note in dict.fromkeys(notes) if note != STOPPED],
         "timings_ms": dict(timings),
     }
@@ -266,6 +267,8 @@ def stored_metadata(
         "standalone": standalone_question(query, context),
         "references": stored_references(context),
         "stopped": STOPPED in notes,
+        "unfinished": answered.unfinished,
+        "degraded": list(answered.notes) if answered.unfinished else [],
         "helplines": list(helplines(context.crisis)) if context.crisis else [],
         "clarification": [option.name for option in pending.options] if pending else [],
     }
@@ -326,8 +329,9 @@ def stored_response(turn: "Turn") -> ChatResponse:
             "memory_sources": known.get("memory_sources", []),
             "answerer": known.get("answerer", ""),
             "stopped": bool(known.get("stopped")),
+            "unfinished": known.get("unfinished", ""),
             "repeated": True,
-            "degraded": [],
+            "degraded": known.get("degraded", []),
         },
     )
 

@@ -1172,6 +1172,8 @@ READER = ReaderPhrases(
         "session_deleted": "the session was deleted meanwhile: this turn is not kept",
         "memory_not_read": "memory could not be read for this answer",
         "model_failed": "the model failed",
+        "length": "the model reached the limit of its length: this answer is not whole",
+        "content_filter": "a content filter of the model ended this answer: it is not whole",
     },
     translated_notes={"{}": "{}"},  # the rooms write their notes in English
 )

@@ -1289,6 +1289,8 @@ READER = ReaderPhrases(
         "session_deleted": "la sessione è stata eliminata nel frattempo: questo turno non è conservato",
         "memory_not_read": "per questa risposta la memoria non è stata letta",
         "model_failed": "il modello ha avuto un errore",
+        "length": "il modello ha raggiunto il suo limite di lunghezza: questa risposta non è intera",
+        "content_filter": "un filtro dei contenuti del modello ha chiuso questa risposta: non è intera",
     },
     translated_notes={
         "history is unavailable: {}": "quello che ci siamo detti in questa sessione non è disponibile: {}",

@@ -279,8 +279,12 @@ def _last_parts(response: dict[str, Any], text: str, started: bool) -> list[dict
         {"type": "text-end", "id": text},
         {"type": "data-memory", "data": memory | {"session_id": response["session_id"]}},
         {"type": "finish-step"},
-        {"type": "finish", "finishReason": "interrupted" if known.get("stopped") else "stop"},
+        {"type": "finish", "finishReason": _finish_reason(known)},
     ]
+
+
+def _finish_reason(known: dict[str, Any]) -> str:
+    return "interrupted" if known.get("stopped") else (known.get("unfinished") or "stop").replace("_", "-")
 
 
 def _line(part: dict[str, Any]) -> str:
