@@ -19,6 +19,7 @@ from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_ac
 from ricordo.errors import LLMError, RicordoError
 from ricordo.languages.registry import language as language_by_code
 from ricordo.limits import readable
+from ricordo.people.facts.statements import facts_of_message
 
 if TYPE_CHECKING:
     from ricordo.engine import LLM, Completion
@@ -101,6 +102,9 @@ class Reader:
         act = dialogue_act(task.question)
         if act.act == "statement" and not act.about_oneself and dialogue_act(task.standalone).act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
+        asks = act.act == "question" and task.question.rstrip().endswith("?")
+        if asks and any(fact.kind == "instruction" for fact in facts_of_message(task.question)):
+            act = DialogueAct("standing", task.question)  # "could you answer in English from now on?"
         reader = partial(MemoryReader, task.past, task.language)
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
@@ -116,7 +120,9 @@ class Reader:
             return self._from_memory(known, act)
         material = self._from_material(task, act.act)
         if act.act == "statement":
-            return material if material.cited else self._from_memory(reader().acknowledge(act), act)
+            picked = [one.item for one in task.context.references if one.item and one.kind == "ordinal"]
+            told = reader().item(picked[0].text) if picked else reader().acknowledge(act)
+            return material if material.cited else self._from_memory(told, act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
         recalled = None if pointed else reader().recall(task.standalone or task.question)
         if recalled is None and not task.chunks and task.past.is_empty:
@@ -220,9 +226,9 @@ class Model:
             )
         )
         notes = language_by_code(task.language).reader.notes
-        ended = completion.finish_reason if completion and completion.finish_reason in UNFINISHED else ""
-        told = (notes[ended],) if ended else ()
-        return Answered(text, check.cited, check.removed, support, self.name, completion, told, unfinished=ended)
+        cut = completion.finish_reason if completion and completion.finish_reason in UNFINISHED else ""
+        told = (notes[cut],) if cut else ()
+        return Answered(text, check.cited, check.removed, support, self.name, completion, told, unfinished=cut)
 
     def _fall_back(
         self, task: Task, completion: "Completion | None", failure: LLMError

@@ -1153,6 +1153,7 @@ READER = ReaderPhrases(
     talk_user="- You: “{quote}”",
     talk_assistant="- I: “{quote}”",
     no_talk="I find no conversation of that time or about that.",
+    no_item="I do not know which one you mean: I have named nothing to choose from.",
     known="What I know about you, in your own words:",
     known_line="“{quote}” ({day})",
     fallback="The model did not answer; this answer is quoted by the built-in reader.",
@@ -1342,7 +1343,8 @@ DIALOGUE = DialogueWords(
         r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped"
     ),
     corrections=r"actually|no,|sorry,|i mean(?:t)?|correction|make that|not .* but",
-    earlier=r"before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once",
+    i_asked=r"i ask(?:ed)?|i want(?:ed)? to know",
+    earlier=r"first (?:mention|t[eo]ll?d?|sa(?:y|id)|br(?:ing|ought)|talk|spe?[ao]k)\w*|before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once",
     listing=r"what are|which are|who are|(?:which|what) \w+[^\Ws]s (?:do|did|have|am|are|can|should) |list|all (?:the|my|of)|everything|names",
     asked_facts={
         "age": r"how old am i|what(?:'s| is) my age",
