@@ -135,27 +135,13 @@ class Reader:
         return replace(material, text=both, sources=recalled.sources)
 
     def _from_material(self, task: Task, act: str = "question") -> Answered:
-        answer = read(
-            task.question,
-            task.standalone,
-            task.chunks,
-            task.language,
-            references=task.context.references,
-            said=task.said,
-        )
+        asked = (task.question, task.standalone, task.chunks, task.language)
+        answer = read(*asked, references=task.context.references, said=task.said)
         return Answered(answer.text, answer.chunk_ids, (), answer.confidence, self.name, act=act)
 
-    def _from_memory(self, answer: MemoryAnswer, act: DialogueAct) -> Answered:
-        return Answered(
-            answer.text,
-            (),
-            (),
-            answer.confidence,
-            self.name,
-            act=act.act,
-            sources=answer.sources,
-            options=answer.options,
-        )
+    def _from_memory(self, told: MemoryAnswer, act: DialogueAct) -> Answered:
+        answered = Answered(told.text, (), (), told.confidence, self.name, act=act.act)
+        return replace(answered, sources=told.sources, options=told.options)
 
 
 def _is_weaker(recalled: MemoryAnswer, material: Answered) -> bool:
@@ -216,19 +202,13 @@ class Model:
             if not self._fallback or text.strip():
                 raise failure
             return (yield from self._fall_back(task, completion, failure))
-        support = confidence(
-            AnswerSupport(
-                len(task.chunks),
-                coverage(task.context.question, [chunk.text for chunk in task.chunks]),
-                margin(task.scores),
-                cited=len(check.cited),
-                removed=len(check.removed),
-            )
-        )
-        notes = language_by_code(task.language).reader.notes
+        covered = coverage(task.context.question, [chunk.text for chunk in task.chunks])
+        cited, removed = len(check.cited), len(check.removed)
+        known = AnswerSupport(len(task.chunks), covered, margin(task.scores), cited=cited, removed=removed)
         cut = completion.finish_reason if completion and completion.finish_reason in UNFINISHED else ""
-        told = (notes[cut],) if cut else ()
-        return Answered(text, check.cited, check.removed, support, self.name, completion, told, unfinished=cut)
+        told = (language_by_code(task.language).reader.notes[cut],) if cut else ()
+        whole = Answered(text, check.cited, check.removed, confidence(known), self.name, completion)
+        return replace(whole, notes=told, unfinished=cut)
 
     def _fall_back(
         self, task: Task, completion: "Completion | None", failure: LLMError

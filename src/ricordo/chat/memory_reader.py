@@ -225,12 +225,8 @@ class MemoryReader:
         """Without a message that another one of them has replaced, if that one fits the question too."""
         least = _LATER_FROM * max((each.probability for each in found), default=0.0)
         fitting = {each.passage.message_id for each in found if each.coverage > 0 and each.probability >= least}
-        kept = [
-            each
-            for each in found
-            if not (known := self._past.outdated.get(each.passage.message_id)) or fitting.isdisjoint(known.replaced_by)
-        ]
-        return tuple(kept)
+        gone = {old for old, known in self._past.outdated.items() if not fitting.isdisjoint(known.replaced_by)}
+        return tuple(each for each in found if each.passage.message_id not in gone)
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
@@ -450,15 +446,9 @@ def _oldest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
 def _rivals(chosen: Sequence[ScoredMemory]) -> list[ScoredMemory]:
     """The quotes of the best one's speaker that hold an answer and speak of the question's subject as much."""
     best = chosen[0]
-    return [
-        each
-        for each in chosen
-        if best.answers
-        and each.answers
-        and best.coverage > 0
-        and each.passage.role == best.passage.role
-        and each.coverage >= _RIVAL_FROM * best.coverage
-    ]
+    least = _RIVAL_FROM * best.coverage if best.answers and best.coverage > 0 else 2.0  # no message covers more than 1
+    alike = (each for each in chosen if each.answers and each.passage.role == best.passage.role)
+    return [each for each in alike if each.coverage >= least]
 
 
 def _holders(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:

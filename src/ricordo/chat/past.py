@@ -122,12 +122,7 @@ class Past:
     def passages(self, question: str) -> tuple[MemoryPassage, ...]:
         """The messages that recall finds for a question, with the answers and questions that belong to them."""
         hits = self._memory.search(
-            question,
-            user_id=self._user,
-            agent_id=self._agent,
-            project=self._project,
-            limit=_SEARCHED,
-            patience=5.0,
+            question, user_id=self._user, agent_id=self._agent, project=self._project, limit=_SEARCHED, patience=5.0
         )
         usual = cosine_threshold(hits.embedder)
         scores = {hit.message_id: (hit.score, (hit.cosine or 0.0) - usual) for hit in hits}

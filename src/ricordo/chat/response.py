@@ -347,18 +347,10 @@ Intent = Literal[
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 
 _BY_KIND: dict[QuestionKind, Intent] = {
-    "definition": "definition",
-    "explanation": "explanation",
-    "reason": "explanation",
-    "list": "list",
-    "comparison": "comparison",
-    "procedure": "procedure",
-    "quantity": "fact",
-    "place": "fact",
-    "person": "fact",
+    "definition": "definition", "explanation": "explanation", "reason": "explanation", "list": "list", "open": "other",
+    "comparison": "comparison", "procedure": "procedure", "quantity": "fact", "place": "fact", "person": "fact",
     "time": "fact",
-    "open": "other",
-}
+}  # fmt: skip
 _SMALLTALK = AnyLanguage(r"\W*(?:(?:<questions.small_talk>)\b[\s,.!?;:)(]*){1,4}(?:\w+\W*)?", flags=0)
 _QUESTION_OPENS = AnyLanguage(r"\W*(?:<questions.yes_no>)\b.*\?\s*$", flags=re.DOTALL)
 
