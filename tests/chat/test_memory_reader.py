@@ -612,6 +612,14 @@ def test_one_thing_of_a_quoted_list_is_chosen(
         assert neither in ask(memory, choice, "emma", session).message
 
 
+def test_a_statement_with_a_place_in_it_is_no_choice() -> None:
+    """What names a course or a shift by a number is taken as a statement, also after a list."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        session = ask(memory, "Il corriere viene il lunedì, il mercoledì e il sabato", "emma").session_id
+        told = ask(memory, "Ho tre aiuti: Gino ai primi, Rita ai dolci e Ugo al banco", "emma", session)
+    assert told.message.startswith(("Annotato", "D'ora in poi"))
+
+
 @pytest.mark.parametrize(
     ("wish", "lead"),
     [("could you call me Robbie from now on?", "From now on"), ("puoi darmi del lei d'ora in poi?", "D'ora in poi")],

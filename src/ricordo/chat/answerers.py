@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Chunk
 
 log = logging.getLogger("ricordo")
+LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
 
@@ -120,7 +121,8 @@ class Reader:
             return self._from_memory(known, act)
         material = self._from_material(task, act.act)
         if act.act == "statement":
-            picked = [one.item for one in task.context.references if one.item and one.kind == "ordinal"]
+            pointing = not act.about_oneself and len(task.question.split()) <= LONGEST_CHOICE
+            picked = [one.item for one in task.context.references if pointing and one.item and one.kind == "ordinal"]
             told = reader().item(picked[0].text) if picked else reader().acknowledge(act)
             return material if material.cited else self._from_memory(told, act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
