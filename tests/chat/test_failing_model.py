@@ -54,6 +54,31 @@ def test_a_failed_model_stores_nothing_and_is_asked_again(failure: str) -> None:
         assert turn.response == "Grass."
 
 
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+@pytest.mark.parametrize(("query", "said"), [("What is it?", "not whole"), ("Che cos'è?", "non è intera")])
+def test_an_answer_that_the_model_ended_early_is_marked(reason: str, query: str, said: str) -> None:
+    """It is kept, with the reason and a sentence in the response, in the stored turn, and when it is sent again."""
+    llm = ScriptedLLM(Completion("It is an animal that", "scripted", 3, 5, finish_reason=reason))
+    with Memory(MemoryStore(), settings(), llm=llm) as memory:
+        chat = Chat(memory)
+        answer = chat.ask(ChatRequest(query=query, user_id="anna", turn_id="t1"))
+        (turn,) = memory.session(answer.session_id, user_id="anna").history()
+        again = chat.ask(ChatRequest(query=query, user_id="anna", turn_id="t1", session_id=answer.session_id))
+    assert turn.response == "It is an animal that"
+    for known in (answer.metadata, turn.metadata, again.metadata):
+        assert known["unfinished"] == reason
+        assert said in known["degraded"][0]
+
+
+def test_a_whole_answer_has_no_such_mark() -> None:
+    """A model that ends by itself leaves nothing to say."""
+    with Memory(MemoryStore(), settings(), llm=ScriptedLLM("Grass.")) as memory:
+        answer = Chat(memory).ask(ChatRequest(**ASKED))
+        (turn,) = memory.session(answer.session_id, user_id="anna").history()
+    assert (answer.metadata["unfinished"], answer.metadata["degraded"]) == ("", [])
+    assert not {"unfinished", "degraded"} & set(turn.metadata)
+
+
 def _noted(events: Generator[Event, None, None], seen: list[Event]) -> Generator[Event, None, None]:
     """Notes each event as it comes and passes none on, so that those before an error are known."""
     for event in events:

@@ -600,3 +600,119 @@ def test_an_end_is_dated_in_good_italian(memory: Memory) -> None:
     )
     known = ask(memory, "cosa sai di me?", "rosa").message
     assert "Fino al giorno" in known, known
+
+
+CHANGES = (
+    ("My pottery class is on Monday at 7", "the pottery class was moved to Friday at 8",
+     "when was pottery before?", "Monday"),
+    ("Il corso di nuoto è il martedì alle 18", "il corso di nuoto è stato spostato al giovedì alle 19",
+     "quando era prima il corso di nuoto?", "martedì"),
+    ("I take lisinopril 10 mg at night", "from today I take 20 mg of lisinopril instead",
+     "what dose did I take before?", "10 mg"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "change", "question", "told"), CHANGES)
+def test_what_counted_before_a_change_is_told(first: str, change: str, question: str, told: str) -> None:
+    """A question about the time before is answered with what was replaced, not with what replaced it."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        memory.session(user_id="emma").add_turn(first, "Ok.", created_at=datetime.now(UTC) - timedelta(days=5))
+        memory.session(user_id="emma").add_turn(change, "Ok.", created_at=datetime.now(UTC) - timedelta(days=2))
+        memory.settle(30)
+        answer = ask(memory, question, "emma")
+    assert told in answer.message
+    assert change not in answer.message
+
+
+@pytest.mark.parametrize(
+    ("question", "lead", "first"),
+    [
+        ("what did we talk about two days ago?", "I find no conversation", "275"),
+        ("di che cosa abbiamo parlato due giorni fa?", "Non trovo nessuna conversazione", "275"),
+        ("what did we talk about yesterday?", "What we talked about (yesterday)", "275"),
+    ],
+)
+def test_a_day_without_talk_is_said(memory: Memory, question: str, lead: str, first: str) -> None:
+    """The talk of another day is told as the nearest, never as that of the day that was asked for."""
+    answer = ask(memory, question)
+    assert answer.message.startswith(lead)
+    assert first in answer.message
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "question"),
+    [
+        ("I have planted leeks", "How deep do leeks go?", "what did I ask you today?"),
+        ("Ho piantato i porri", "A che profondità vanno i porri?", "che cosa ti ho chiesto oggi?"),
+    ],
+)
+def test_what_was_asked_is_part_of_the_talk(said: str, asked: str, question: str) -> None:
+    """Questions that the reader answered belong to the talk of a day, and alone where they are asked for."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        session = ask(memory, said, "emma").session_id
+        ask(memory, asked, "emma", session)
+        answer = ask(memory, question, "emma", session)
+    assert asked in answer.message
+    assert said not in answer.message
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "choice", "chosen", "unknown", "neither"),
+    [
+        ("I want to visit Bergen, Tromso and Alesund", "list the towns I want to visit", "the second one", ": Tromso",
+         "what is my shoe size?", "do not know which"),
+        ("Devo comprare il latte, le mele e il sapone", "quali cose devo comprare?", "la seconda", ": le mele",
+         "qual è il mio numero di scarpe?", "Non so quale"),
+    ],
+)  # fmt: skip
+def test_one_thing_of_a_quoted_list_is_chosen(
+    said: str, question: str, choice: str, chosen: str, unknown: str, neither: str
+) -> None:
+    """It is named with its message; after a refusal there is nothing to choose from, and the answer says so."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        memory.session(user_id="emma").add_turn(said, "Ok.")
+        session = ask(memory, question, "emma").session_id
+        assert ask(memory, choice, "emma", session).message.endswith(chosen)
+        ask(memory, unknown, "emma", session)
+        assert neither in ask(memory, choice, "emma", session).message
+
+
+def test_a_statement_with_a_place_in_it_is_no_choice() -> None:
+    """What names a course or a shift by a number is taken as a statement, also after a list."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        session = ask(memory, "Il corriere viene il lunedì, il mercoledì e il sabato", "emma").session_id
+        told = ask(memory, "Ho tre aiuti: Gino ai primi, Rita ai dolci e Ugo al banco", "emma", session)
+    assert told.message.startswith(("Annotato", "D'ora in poi"))
+
+
+@pytest.mark.parametrize(
+    ("wish", "lead"),
+    [("could you call me Robbie from now on?", "From now on"), ("puoi darmi del lei d'ora in poi?", "D'ora in poi")],
+)
+def test_a_standing_wish_may_be_a_question(wish: str, lead: str) -> None:
+    """It is acknowledged and kept; and told once where the user asks what is known."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        assert ask(memory, wish, "emma").message.startswith(lead)
+        memory.settle(30)
+        assert any(fact.is_instruction for fact in memory.facts(user_id="emma"))
+        known = ask(memory, "what do you know about me?" if lead[0] == "F" else "cosa sai di me?", "emma")
+    assert known.message.count(wish.rstrip("?")) == 1
+
+
+def test_the_medicines_that_one_takes() -> None:
+    """ "che medicine" asks for no doctor; what a person has done to themselves is no question about the talk."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        memory.session(user_id="emma").add_turn("Prendo il bisoprololo la mattina", "Ok.")
+        memory.session(user_id="emma").add_turn("Ieri mia sorella si è slogata la caviglia", "Ok.")
+        assert "bisoprololo" in ask(memory, "che medicine prendo?", "emma").message
+        assert ask(memory, "che cosa si è fatta mia sorella?", "emma").message.startswith("Hai detto")
+
+
+def test_a_search_finds_what_was_said_and_not_the_quote_of_it() -> None:
+    """An answer that only quotes is no hit."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        session = ask(memory, "My oboe exam is on 14 May", "emma").session_id
+        assert "14 May" in ask(memory, "When is my oboe exam?", "emma", session).message
+        hits = memory.search("oboe exam", user_id="emma")
+        assert [hit.text for hit in hits if "You said" in hit.text] == []
+        assert any(hit.text == "My oboe exam is on 14 May" for hit in hits)

@@ -5,11 +5,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from server_samples import SPOKEN, a_problem, an_empty_store, ask, events, for_chat_alone, service_of, serving, settings
 from starlette.testclient import TestClient
 
+from ricordo.engine import Completion
 from ricordo.errors import LLMError
 from ricordo.records.turns import Owner
 from ricordo.testing.fakes import ScriptedLLM
@@ -147,6 +149,19 @@ def test_a_stopped_answer_keeps_what_was_said() -> None:
         assert turn["response"] == told[-1].data["message"]
         assert turn["metadata"]["stopped"]
         assert client.post("/chat/t1/stop?user_id=anna").json() == {"stopped": False}
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_an_answer_that_the_model_ended_early_is_marked(reason: str) -> None:
+    """The response, the last event and the stored turn say that it is not whole, and why."""
+    cut = Completion(f"The {SPOKEN} eats", "scripted", 3, 5, finish_reason=reason)
+    with serving(llm=ScriptedLLM(cut)) as client:
+        told = events(client.post("/chat", json=QUERY | {"turn_id": "t1", "stream": True}).text)
+        session = told[0].data["session_id"]
+        (turn,) = client.get(f"/sessions/{session}/messages?user_id=anna").json()["items"]
+        known = (told[-1].data["metadata"], ask(client)["metadata"], turn["metadata"])
+    assert [each["unfinished"] for each in known] == [reason] * 3
+    assert all("not whole" in each["degraded"][0] or "non è intera" in each["degraded"][0] for each in known)
 
 
 def test_an_answer_is_stopped_before_its_first_word() -> None:

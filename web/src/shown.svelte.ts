@@ -51,6 +51,7 @@ export class Shown {
     shown.standalone = text(known.standalone);
     shown.cited = turn.chunk_ids;
     shown.stopped = known.stopped === true;
+    if (Array.isArray(known.degraded)) shown.degraded = known.degraded.map(text);
     shown.answerer = text(known.answerer);
     shown.archived = turn.archived;
     shown.topic = turn.topic_id;

@@ -195,11 +195,7 @@ class _Offered:
         """Whether the names of the question are in the message, or at least around it."""
         names = self.asked.names.difference(_names(passage.text))
         around = (_names(passage.around), _names(self._beside(passage, -1)), _names(self._beside(passage, 1)))
-        return (
-            float(bool(names)),
-            float(bool(names.difference(*around))),
-            float(bool(self.asked.names) and not names),
-        )
+        return (float(bool(names)), float(bool(names.difference(*around))), float(bool(self.asked.names) and not names))
 
     def _by_answer(self, held: _Held) -> tuple[float, ...]:
         """How a possible answer and the words of the question stand together."""
@@ -281,10 +277,7 @@ def _at_least(
 
 
 def question_features(
-    asked: MemoryQuestion,
-    passages: Sequence[MemoryPassage],
-    rows: Sequence[tuple[float, ...]],
-    logits: Sequence[float],
+    asked: MemoryQuestion, passages: Sequence[MemoryPassage], rows: Sequence[tuple[float, ...]], logits: Sequence[float]
 ) -> tuple[float, ...]:
     """What is known of a question and its best passage, as numbers; `RELATED` and `ANSWERED` weigh them."""
     order = sorted(range(len(logits)), key=lambda at: -logits[at])

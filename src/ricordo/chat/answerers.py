@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Chunk
 
 log = logging.getLogger("ricordo")
+LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
+UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Answered:
     act: str = ""
     sources: tuple[MemoryPassage, ...] = ()
     options: tuple[str, ...] = ()  # the answer asks which of these is meant
+    unfinished: str = ""  # why the model ended it too early: "length" or "content_filter"
 
 
 class Answerer(Protocol):
@@ -101,6 +104,9 @@ class Reader:
         states = act.about_oneself and bool(facts_of_message(task.question))
         if act.act == "statement" and not states and dialogue_act(task.standalone or "").act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
+        asks = act.act == "question" and task.question.rstrip().endswith("?")
+        if asks and any(fact.kind == "instruction" for fact in facts_of_message(task.question)):
+            act = DialogueAct("standing", task.question)  # "could you answer in English from now on?"
         reader = partial(MemoryReader, task.past, task.language)
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
@@ -116,7 +122,10 @@ class Reader:
             return self._from_memory(known, act)
         material = self._from_material(task, act.act)
         if act.act == "statement":
-            return material if material.cited else self._from_memory(reader().acknowledge(act), act)
+            pointing = not act.about_oneself and len(task.question.split()) <= LONGEST_CHOICE
+            picked = [one.item for one in task.context.references if pointing and one.item and one.kind == "ordinal"]
+            told = reader().item(picked[0].text) if picked else reader().acknowledge(act)
+            return material if material.cited else self._from_memory(told, act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
         recalled = None if pointed else reader().recall(task.standalone or task.question)
         if recalled is None and not task.chunks and task.past.is_empty:
@@ -129,27 +138,13 @@ class Reader:
         return replace(material, text=both, sources=recalled.sources)
 
     def _from_material(self, task: Task, act: str = "question") -> Answered:
-        answer = read(
-            task.question,
-            task.standalone,
-            task.chunks,
-            task.language,
-            references=task.context.references,
-            said=task.said,
-        )
+        asked = (task.question, task.standalone, task.chunks, task.language)
+        answer = read(*asked, references=task.context.references, said=task.said)
         return Answered(answer.text, answer.chunk_ids, (), answer.confidence, self.name, act=act)
 
-    def _from_memory(self, answer: MemoryAnswer, act: DialogueAct) -> Answered:
-        return Answered(
-            answer.text,
-            (),
-            (),
-            answer.confidence,
-            self.name,
-            act=act.act,
-            sources=answer.sources,
-            options=answer.options,
-        )
+    def _from_memory(self, told: MemoryAnswer, act: DialogueAct) -> Answered:
+        answered = Answered(told.text, (), (), told.confidence, self.name, act=act.act)
+        return replace(answered, sources=told.sources, options=told.options)
 
 
 def _is_weaker(recalled: MemoryAnswer, material: Answered) -> bool:
@@ -210,16 +205,13 @@ class Model:
             if not self._fallback or text.strip():
                 raise failure
             return (yield from self._fall_back(task, completion, failure))
-        support = confidence(
-            AnswerSupport(
-                len(task.chunks),
-                coverage(task.context.question, [chunk.text for chunk in task.chunks]),
-                margin(task.scores),
-                cited=len(check.cited),
-                removed=len(check.removed),
-            )
-        )
-        return Answered(text, check.cited, check.removed, support, self.name, completion)
+        covered = coverage(task.context.question, [chunk.text for chunk in task.chunks])
+        cited, removed = len(check.cited), len(check.removed)
+        known = AnswerSupport(len(task.chunks), covered, margin(task.scores), cited=cited, removed=removed)
+        cut = completion.finish_reason if completion and completion.finish_reason in UNFINISHED else ""
+        told = (language_by_code(task.language).reader.notes[cut],) if cut else ()
+        whole = Answered(text, check.cited, check.removed, confidence(known), self.name, completion)
+        return replace(whole, notes=told, unfinished=cut)
 
     def _fall_back(
         self, task: Task, completion: "Completion | None", failure: LLMError

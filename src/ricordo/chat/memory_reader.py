@@ -54,6 +54,7 @@ _MOST_KNOWN, _MOST_PAST = 8, 4
 _FORGOTTEN_FROM = 0.6  # share of the words of what is to be forgotten that one sentence holds
 _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
+_I_ASKED = AnyLanguage(r"\b(?:<dialogue.i_asked>)\b", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
 _NEGATED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -131,10 +132,10 @@ class MemoryReader:
             return self.small_talk(DialogueAct("okay", act.content))
         spoken = folded(act.content).split()
         remark = phrase == said.noted and not (learned or act.about_oneself or _CORRECTED.search(folded(act.content)))
-        if remark and len(spoken) <= _FEW_WORDS:
+        if remark and len(spoken) <= _FEW_WORDS and not _NUMBER.search(act.content):
             thanked = not language_by_code(self._code).followups.thanks.isdisjoint(spoken)
             return self.small_talk(DialogueAct("thanks" if thanked else "okay", act.content))
-        quote = shortened(act.content, _LONGEST_LINE).rstrip(" .")
+        quote = shortened(act.content, _LONGEST_LINE).rstrip(" .?")
         return MemoryAnswer(phrase.replace("{quote}", f"“{quote}”"), 1.0)
 
     def _forget(self, content: str) -> MemoryAnswer:
@@ -157,6 +158,14 @@ class MemoryReader:
         told = [fact.text for fact in facts]
         told += [f"“{shortened(each.text, _LONGEST_LINE)}”" for key, each in own.items() if key not in held]
         return MemoryAnswer(self._phrases.forgotten.replace("{quote}", "; ".join(dict.fromkeys(told))), 1.0)
+
+    def item(self, text: str) -> MemoryAnswer:
+        """The message that holds one thing of a list that was quoted before; that none is meant, if there is none."""
+        name = text.strip(' .“”«»"')
+        held = [each for each in self._past.passages(name) if folded(name) in folded(each.text)]
+        if not held:
+            return MemoryAnswer(self._phrases.no_item, 0.5, found=False)
+        return MemoryAnswer(f"{self._quote(held[0], memory_question(name))}: {name}", _FACT_CONFIDENCE, (held[0],))
 
     def recall(self, question: str) -> MemoryAnswer | None:
         """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
@@ -212,11 +221,18 @@ class MemoryReader:
         others = (each for each in found[1:] if each.coverage >= least and _is_near(each, found[0]))
         near = _distinct([found[0], *others])
         if earlier:
-            return _with_answer(_oldest(near[:_MOST_QUOTES]), found, asked)
+            return _with_answer(self._before(found) or _oldest(near[:_MOST_QUOTES]), found, asked)
         if listed:
             every = _distinct([*near, *_holders(found, asked)])[:_MOST_LISTED]
             return sorted(every, key=lambda each: each.passage.said_at)
         return _with_answer(_newest(near[: 1 if self._is_brief else _MOST_QUOTES]), found, asked)
+
+    def _before(self, found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
+        """What the best message replaced, the one that shares most with it; empty if it replaced none."""
+        best, outdated = found[0].passage, self._past.outdated
+        gone = (each for each in found[1:] if each.replaced or each.passage.message_id in outdated)
+        older = (each for each in gone if _takes_up(best, each.passage))
+        return sorted(older, key=lambda each: -len(_shared(best, each.passage)))[:1]
 
     def _quoted(
         self, chosen: Sequence[ScoredMemory], asked: MemoryQuestion, certain: float, *, earlier: bool = False
@@ -228,12 +244,8 @@ class MemoryReader:
         """Without a message that another one of them has replaced, if that one fits the question too."""
         least = _LATER_FROM * max((each.probability for each in found), default=0.0)
         fitting = {each.passage.message_id for each in found if each.coverage > 0 and each.probability >= least}
-        kept = [
-            each
-            for each in found
-            if not (known := self._past.outdated.get(each.passage.message_id)) or fitting.isdisjoint(known.replaced_by)
-        ]
-        return tuple(kept)
+        gone = {old for old, known in self._past.outdated.items() if not fitting.isdisjoint(known.replaced_by)}
+        return tuple(each for each in found if each.passage.message_id not in gone)
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
@@ -295,10 +307,14 @@ class MemoryReader:
         if about.terms and not (spans or last) and (found := self._about(about, subject)):
             return self._told(found)
         lines = self._session_talk(spans, last=last)
+        if _I_ASKED.search(folded(question)):
+            lines = [each for each in lines if dialogue_act(each.text).act == "question"] or lines
         if about.terms:  # of that time only what was said of the subject, if anything was
             on_it = {each.turn_number for each in lines if MessageWords.of(each.text).heard(about)}
             lines = [each for each in lines if each.turn_number in on_it] or lines
-        return self._told(lines)
+        then = last or not spans or any(span.start <= each.said_at < span.end for span in spans for each in lines)
+        told = self._told(lines)
+        return told if then or not lines else replace(told, text=f"{self._phrases.no_talk} {told.text}", found=False)
 
     def _about(self, asked: MemoryQuestion, subject: str) -> list["MemoryPassage"]:
         found = score_memory(asked, self._past.passages(subject)).passages
@@ -316,10 +332,14 @@ class MemoryReader:
         )
         if last:  # not the present one, if there is another
             sessions = sorted(sessions, key=lambda each: each.id == self._past.session_id)
+        told, nearest = list["MemoryPassage"](), list["MemoryPassage"]()
         for session in sessions:
-            if lines := self._past.talk(session):
-                return lines
-        return []
+            lines = self._past.talk(session, asked=True)
+            nearest = nearest or (lines if start or self._past.talk(session) else [])
+            told = [each for each in lines if start and end and start <= each.said_at < end] + told
+            if (nearest and not start) or len(told) >= _MOST_LINES:
+                break
+        return told or nearest
 
     def _told(self, lines: Sequence["MemoryPassage"]) -> MemoryAnswer:
         kept = [each for each in lines if len(each.text.split()) > 2][:_MOST_LINES]
@@ -344,8 +364,11 @@ class MemoryReader:
         ended = self._past.superseded[-_MOST_PAST:]
         newest = sorted(said.values(), key=lambda each: each.said_at)[-_MOST_KNOWN:]
         sources = {each.message_id: each for each in (*self._past.sources([*wishes, *known, *ended]), *newest)}
-        told = sorted(sources.values(), key=lambda each: each.said_at)
-        lines = [f"- {fact.text}" for fact in wishes]
+        wished = {source.message_id for fact in wishes for source in fact.sources}
+        told = sorted(sources.values(), key=lambda each: (each.message_id not in wished, each.said_at))
+        lines = [
+            f"- {fact.text}" for fact in wishes if sources.keys().isdisjoint(one.message_id for one in fact.sources)
+        ]
         for each in told:
             line = self._filled(self._phrases.known_line, each, memory_question(""))
             over = self._past.outdated.get(each.message_id)
@@ -455,21 +478,17 @@ def _newest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
 def _oldest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
     """The oldest of the quotes of the same speaker that each hold an answer: what counted before."""
     rivals = _rivals(chosen)
-    return [min(rivals, key=lambda each: each.passage.said_at)] if len(rivals) > 1 else chosen
+    least = _RIVAL_FROM * chosen[0].coverage
+    ordered = sorted(chosen, key=lambda each: (each.coverage < least, each.passage.said_at))
+    return [min(rivals, key=lambda each: each.passage.said_at)] if len(rivals) > 1 else ordered
 
 
 def _rivals(chosen: Sequence[ScoredMemory]) -> list[ScoredMemory]:
     """The quotes of the best one's speaker that hold an answer and speak of the question's subject as much."""
     best = chosen[0]
-    return [
-        each
-        for each in chosen
-        if best.answers
-        and each.answers
-        and best.coverage > 0
-        and each.passage.role == best.passage.role
-        and each.coverage >= _RIVAL_FROM * best.coverage
-    ]
+    least = _RIVAL_FROM * best.coverage if best.answers and best.coverage > 0 else 2.0  # no message covers more than 1
+    alike = (each for each in chosen if each.answers and each.passage.role == best.passage.role)
+    return [each for each in alike if each.coverage >= least]
 
 
 def _holders(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
@@ -508,8 +527,11 @@ def _own_statements(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> lis
 
 def _takes_up(new: "MemoryPassage", old: "MemoryPassage") -> bool:
     """Whether a later message speaks of the same thing as an older one."""
-    said, before = (set(snowball_stems(each.text, guess_language(each.text))) for each in (new, old))
-    return new.said_at > old.said_at and not said.isdisjoint(before)
+    return new.said_at > old.said_at and bool(_shared(new, old))
+
+
+def _shared(one: "MemoryPassage", other: "MemoryPassage") -> set[str]:
+    return set.intersection(*(set(snowball_stems(each.text, guess_language(each.text))) for each in (one, other)))
 
 
 def _tells_it(text: str, asked: MemoryQuestion) -> bool:

@@ -122,12 +122,7 @@ class Past:
     def passages(self, question: str) -> tuple[MemoryPassage, ...]:
         """The messages that recall finds for a question, with the answers and questions that belong to them."""
         hits = self._memory.search(
-            question,
-            user_id=self._user,
-            agent_id=self._agent,
-            project=self._project,
-            limit=_SEARCHED,
-            patience=5.0,
+            question, user_id=self._user, agent_id=self._agent, project=self._project, limit=_SEARCHED, patience=5.0
         )
         usual = cosine_threshold(hits.embedder)
         scores = {hit.message_id: (hit.score, (hit.cosine or 0.0) - usual) for hit in hits}
@@ -135,8 +130,9 @@ class Past:
         turns = {turn.id: turn for turn in self._memory.store.turns.by_ids(self._owner, ids)}
         return tuple(passage for turn_id in ids if turn_id in turns for passage in self._read(turns[turn_id], scores))
 
-    def _read(self, turn: Turn, scores: dict[str, tuple[float, float]]) -> list[MemoryPassage]:
-        if not self.is_talk(turn):
+    def _read(self, turn: Turn, scores: dict[str, tuple[float, float]], *, asked: bool = False) -> list[MemoryPassage]:
+        question = asked and turn.id != self._turn_id and turn.metadata.get("act") == "question"
+        if turn.damage or not (question or self.is_talk(turn)):
             return []
         own = self._sources(turn)
         found = []
@@ -175,10 +171,10 @@ class Past:
             and (end is None or each.created_at < end)
         ]
 
-    def talk(self, session: SessionInfo, most: int = 12) -> list[MemoryPassage]:
-        """The messages of a session, in order."""
+    def talk(self, session: SessionInfo, most: int = 12, *, asked: bool = False) -> list[MemoryPassage]:
+        """The messages of a session, in order; with `asked`, also the questions that the reader answered."""
         turns = self._memory.store.turns.page(self._owner, session.id, last=most)
-        return [passage for turn in turns for passage in self._read(turn, {})]
+        return [passage for turn in turns for passage in self._read(turn, {}, asked=asked)]
 
     @cached_property
     def is_empty(self) -> bool:
@@ -276,7 +272,7 @@ class MessageWords:
             own = [at for at in found if _SELF_NAMED.search(folded(self.text[: self.spans[at][0]]))]
             if asked.own_name:
                 return own
-            found = [at for at in found if kind != "name" or not at or not _WHERE.fullmatch(self.plain[at - 1])]
+            found = [at for at in found if not at or not _WHERE.fullmatch(self.plain[at - 1])]
             return [at for at in found if at not in own] + (self.matching("kin") if kind == "person" else [])
         if kind in _FITTING:
             return [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]

@@ -237,6 +237,7 @@ def response_metadata(
         "counter": receipt.counter,
         "tokens": _tokens(context, answered),
         "stopped": STOPPED in notes,
+        "unfinished": answered.unfinished,
         "degraded": [note for note in dict.fromkeys(notes) if note != STOPPED],
         "timings_ms": dict(timings),
     }
@@ -266,6 +267,8 @@ def stored_metadata(
         "standalone": standalone_question(query, context),
         "references": stored_references(context),
         "stopped": STOPPED in notes,
+        "unfinished": answered.unfinished,
+        "degraded": list(answered.notes) if answered.unfinished else [],
         "helplines": list(helplines(context.crisis)) if context.crisis else [],
         "clarification": [option.name for option in pending.options] if pending else [],
     }
@@ -326,8 +329,9 @@ def stored_response(turn: "Turn") -> ChatResponse:
             "memory_sources": known.get("memory_sources", []),
             "answerer": known.get("answerer", ""),
             "stopped": bool(known.get("stopped")),
+            "unfinished": known.get("unfinished", ""),
             "repeated": True,
-            "degraded": [],
+            "degraded": known.get("degraded", []),
         },
     )
 
@@ -343,18 +347,10 @@ Intent = Literal[
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 
 _BY_KIND: dict[QuestionKind, Intent] = {
-    "definition": "definition",
-    "explanation": "explanation",
-    "reason": "explanation",
-    "list": "list",
-    "comparison": "comparison",
-    "procedure": "procedure",
-    "quantity": "fact",
-    "place": "fact",
-    "person": "fact",
+    "definition": "definition", "explanation": "explanation", "reason": "explanation", "list": "list", "open": "other",
+    "comparison": "comparison", "procedure": "procedure", "quantity": "fact", "place": "fact", "person": "fact",
     "time": "fact",
-    "open": "other",
-}
+}  # fmt: skip
 _SMALLTALK = AnyLanguage(r"\W*(?:(?:<questions.small_talk>)\b[\s,.!?;:)(]*){1,4}(?:\w+\W*)?", flags=0)
 _QUESTION_OPENS = AnyLanguage(r"\W*(?:<questions.yes_no>)\b.*\?\s*$", flags=re.DOTALL)
 

@@ -191,6 +191,7 @@ class ReaderPhrases:
     talk_user: str
     talk_assistant: str
     no_talk: str
+    no_item: str  # what "the second one" refers to is unknown
     known: str
     known_line: str
     fallback: str
@@ -243,6 +244,7 @@ class DialogueWords:
     changed: str
     corrections: str  # what opens a correction of something said before
     # Questions about what was true earlier, and for a list; wishes for a name and for short answers.
+    i_asked: str
     earlier: str
     listing: str
     # Questions for one fact of the user, by its group: age, home, work, study, origin.

@@ -1114,6 +1114,7 @@ READER = base.ReaderPhrases(
     talk_user="- You: “{quote}”",
     talk_assistant="- I: “{quote}”",
     no_talk="I find no conversation of that time or about that.",
+    no_item="I do not know which one you mean: I have named nothing to choose from.",
     known="What I know about you, in your own words:",
     known_line="“{quote}” ({day})",
     fallback="The model did not answer; this answer is quoted by the built-in reader.",
@@ -1133,6 +1134,8 @@ READER = base.ReaderPhrases(
         "session_deleted": "the session was deleted meanwhile: this turn is not kept",
         "memory_not_read": "memory could not be read for this answer",
         "model_failed": "the model failed",
+        "length": "the model reached the limit of its length: this answer is not whole",
+        "content_filter": "a content filter of the model ended this answer: it is not whole",
     },
     translated_notes={"{}": "{}"},  # the rooms write their notes in English
 )
@@ -1301,7 +1304,8 @@ DIALOGUE = base.DialogueWords(
         r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped"
     ),
     corrections=r"actually|no,|sorry,|i mean(?:t)?|correction|make that|not .* but",
-    earlier=r"before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once",
+    i_asked=r"i ask(?:ed)?|i want(?:ed)? to know",
+    earlier=r"first (?:mention|t[eo]ll?d?|sa(?:y|id)|br(?:ing|ought)|talk|spe?[ao]k)\w*|before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once",
     listing=r"what are|which are|who are|(?:which|what) \w+[^\Ws]s (?:do|did|have|am|are|can|should) |list|all (?:the|my|of)|everything|names",
     asked_facts={
         "age": r"how old am i|what(?:'s| is) my age",

@@ -1243,6 +1243,7 @@ READER = base.ReaderPhrases(
     talk_user="- Tu: «{quote}»",
     talk_assistant="- Io: «{quote}»",
     no_talk="Non trovo nessuna conversazione di quel momento o su questo.",
+    no_item="Non so quale intendi: non ho nominato niente tra cui scegliere.",
     known="Che cosa so di te, con le tue parole:",
     known_line="«{quote}» ({day})",
     fallback="Il modello non ha risposto; questa risposta è citata dal lettore interno.",
@@ -1263,6 +1264,8 @@ READER = base.ReaderPhrases(
         "session_deleted": "la sessione è stata eliminata nel frattempo: questo turno non è conservato",
         "memory_not_read": "per questa risposta la memoria non è stata letta",
         "model_failed": "il modello ha avuto un errore",
+        "length": "il modello ha raggiunto il suo limite di lunghezza: questa risposta non è intera",
+        "content_filter": "un filtro dei contenuti del modello ha chiuso questa risposta: non è intera",
     },
     translated_notes={
         "history is unavailable: {}": "quello che ci siamo detti in questa sessione non è disponibile: {}",
@@ -1343,7 +1346,7 @@ DIALOGUE = base.DialogueWords(
     user_said=r"(?:te l'|ti |non )*(?:avevo|ho) (?:gia |mica |per caso )*(?:detto|chiesto|parlato|raccontato|scritto|accennato)",
     claim_tags=r"vero|giusto|no|esatto|ricordi|o sbaglio|se non sbaglio|sbaglio|mi pare|mi sembra|che|tu|lei|mi|me|di|e|pure|anche|non|gia|ti|eri|stato|a|dirmi",
     talk=(
-        r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti|detto|dette|trattato|fatto"
+        r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e(?! (?:\w+ )?fatto)|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti|detto|dette|trattato|fatto"
         r"|visto|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:parlavamo|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)"
         r"|riassu\w+|riepilog\w+|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) chiesto (?:\w+ )?(?:la settimana|ieri|oggi|il mese|su\w*|l'altro|d(?:i"
         r"|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo|ci eravamo|siamo) (?:rimasti"
@@ -1379,7 +1382,7 @@ DIALOGUE = base.DialogueWords(
             r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)|(?:che|quale) (?:citta|paese|posto|via|luogo"
             r"|indirizzo)|indirizzo"
         ),
-        "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic\w+|dottor\w+|professor\w+|cantante)",
+        "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic[oia]|dottor\w+|professor\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
         "clock": r"a che or[ae]|che ore",
         "year": r"(?:che|quale) anno",
@@ -1464,6 +1467,7 @@ DIALOGUE = base.DialogueWords(
         r"|finalmente|mi sbagliavo|diventat\w+|sostitui\w+"
     ),
     corrections=r"anzi|no,|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
+    i_asked=r"(?:avevo|ho) (?:chiesto|domandato)|chiedevo|(?:volevo|vorrei) sapere",
     earlier=(
         r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere"
         r"|professione) avevo"

@@ -273,6 +273,8 @@ class Completions:
             stored_as = prepared.session.add_message("assistant", answered.text, tool_calls=calls).id
         else:
             known = {"answerer": answered.answerer, "confidence": answered.confidence}
+            if answered.unfinished:
+                known |= {"unfinished": answered.unfinished, "degraded": list(answered.notes)}
             prepared.session.answer(
                 turn,
                 answered.text,

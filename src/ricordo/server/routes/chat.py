@@ -272,6 +272,7 @@ def _parts_of(event: StreamEvent, text: str, started: bool) -> list[dict[str, An
 
 def _last_parts(response: dict[str, Any], text: str, started: bool) -> list[dict[str, Any]]:
     known = response["metadata"]
+    ended = (known.get("unfinished") or "stop").replace("_", "-")
     memory = {name: known.get(name) for name in ("turn_number", "citations", "tokens", "degraded", "answerer")}
     whole = [{"type": "text-start", "id": text}, {"type": "text-delta", "id": text, "delta": response["message"]}]
     return [
@@ -279,7 +280,7 @@ def _last_parts(response: dict[str, Any], text: str, started: bool) -> list[dict
         {"type": "text-end", "id": text},
         {"type": "data-memory", "data": memory | {"session_id": response["session_id"]}},
         {"type": "finish-step"},
-        {"type": "finish", "finishReason": "interrupted" if known.get("stopped") else "stop"},
+        {"type": "finish", "finishReason": "interrupted" if known.get("stopped") else ended},
     ]
 
 
