@@ -164,12 +164,11 @@ def _is_clitic(line: WordSpans, language: FollowUpWords, index: int) -> bool:
         return False
     if word == "ne":
         return True
+    onset, after = language.onset_article.get(word), line.word(index + 2)
+    article = word != "li" if onset is None else re.match(onset, following) is not None
     if following in language.clitic_hosts:
-        return True
-    onset = language.onset_article.get(word)
-    if onset is None:
-        return word == "li"
-    return re.match(onset, following) is None
+        return not (article and after in language.links and after in language.contracted)  # "gli usi del mirto"
+    return not article
 
 
 def _answered_within(line: WordSpans, language: FollowUpWords, index: int) -> bool:
@@ -429,7 +428,7 @@ def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:
         return False
     if any(is_topical(language, word) and not _tells_time(word, language) for word in words):
         return False
-    if _names_someone(line):
+    if _names_someone(line) or complement(line, language):
         return False
     relational = [i for i, token in enumerate(line.tokens) if token.word in language.relational]
     if not relational:
@@ -438,6 +437,39 @@ def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:
         return False
     # "What is a symptom?" asks for a definition and is complete.
     return not any(line.word(i - 1) in language.indefinite for i in relational)
+
+
+def complement(line: WordSpans, language: FollowUpWords) -> str:
+    """What a noun that waits is told to be of: "the stages of sleep", "which stages does sleep have", "le fasi del sonno".
+
+    There a word that is also a verb is a noun.
+    """
+    for at in range(2, len(line.tokens)):
+        word, before = line.word(at), line.word(at - 1)
+        half = word in language.relational and not _compound(line, language, at)
+        if not line.is_word(at) or half or word in language.modifiers or word in language.articles:
+            continue
+        joined = at - 2 if before in language.articles and before not in language.links else at - 1
+        if line.word(joined - 1) not in language.relational or _asks_or_aids(word, language):
+            continue
+        if line.word(joined) in language.links:
+            named = word not in language.function_words or before in language.contracted
+        else:
+            named = line.word(joined) in language.auxiliaries and word not in language.function_words
+            later = any(line.word(k) in language.verbs for k in range(at + 1, len(line.tokens)))
+            named = named and (word not in language.verbs or before in language.articles or later)
+        if named:
+            return word
+    return ""
+
+
+def _compound(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    """ "climate change": two nouns that wait name something together."""
+    return not language.article_forms and line.word(at + 1) in language.relational
+
+
+def _asks_or_aids(word: str, language: FollowUpWords) -> bool:
+    return word in language.auxiliaries or word in language.question_words
 
 
 def _tells_time(word: str, language: FollowUpWords) -> bool:

@@ -154,7 +154,7 @@ def cues_in_line(
     said: Words = frozenset(),
 ) -> tuple[ReferenceCue, ...]:
     """The cues of a tokenized question in a known language."""
-    if closes(line, language):
+    if closes(line, language) or language.patterns["about_self"].fullmatch(line.text):
         return ()
     named = label_sequence(line, language, labels)
     alone = whole_message(line, language)

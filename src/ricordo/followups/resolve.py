@@ -7,6 +7,7 @@ give the same resolution; no text raises an error.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ricordo.followups.anaphora import complement
 from ricordo.followups.antecedents import (
     ACTS,
     ACTS_ON_CUE,
@@ -131,7 +132,12 @@ def resolve(
         and not any(_overt(each) for each in references)
     ):
         references, bound = (), _bind((), talk)  # after a greeting or a remark nothing is left out
-    elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _incomplete(talk)):
+    elif (
+        trained
+        and history
+        and len(question) <= LONGEST_FOLLOW_UP
+        and (references or (history[-1].response and _incomplete(talk)))
+    ):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
     if talk.mended and not bound.candidates and not bound.standalone:
@@ -184,9 +190,12 @@ def _incomplete(talk: Talk) -> bool:
     if len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
+    known = _said(last, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
+    of = complement(line, language)
+    if of and root(of) not in known:
+        return False
     if not asked or language.copulas.isdisjoint(line.words[:3]) or line.word(0) not in language.question_words:
         return True
-    known = _said(last, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
     return any(word in known for word in asked)
 
 
