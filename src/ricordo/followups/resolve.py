@@ -128,7 +128,7 @@ def resolve(
     if (
         history
         and len(history[-1].response) < _ADVICE
-        and not asks(history[-1].query[:LONGEST_FOLLOW_UP], language)
+        and not asks(last_query[:LONGEST_FOLLOW_UP], language_of(last_query, default=language))
         and not any(_overt(each) for each in references)
     ):
         references, bound = (), _bind((), talk)  # after a greeting or a remark nothing is left out
@@ -375,7 +375,8 @@ def _stands_free(reference: ReferenceCue, talk: Talk) -> bool:
 
 def _choices(pick: Pick, noun: str, talk: Talk, *, prose: bool) -> tuple[ListChoice, ...]:
     if not pick.step and (pick.positions or not pick.rest):
-        return choices(pick, noun, talk.history, talk.language, prose=prose)
+        series = _series(pick, noun, talk)
+        return (series,) if series is not None else choices(pick, noun, talk.history, talk.language, prose=prose)
     last = _last_choice(talk)
     if pick.rest:
         others = tuple(item for item in last.listed if item not in last.items) if last is not None else ()
@@ -385,10 +386,22 @@ def _choices(pick: Pick, noun: str, talk: Talk, *, prose: bool) -> tuple[ListCho
     return (following,) if following is not None else ()
 
 
-def _last_choice(talk: Talk) -> ListChoice | None:
+def _series(pick: Pick, noun: str, talk: Talk) -> ListChoice | None:
+    """ "And the third?" after a point of a list goes on in that list, though the answer has points of its own."""
+    last = _last_choice(talk, turns=1) if pick.positions and len(talk.history) > 1 else None
+    if last is None or (noun and noun not in talk.language.list_nouns):
+        return None
+    place, said = last.listed.index(last.items[-1]) + 2, split_words(talk.question).words
+    goes_on = pick.positions == (place,) or any(word in talk.language.coordinators for word in said[:2])
+    found = choices(pick, noun, (last.turn,), talk.language, prose=True) if goes_on else ()
+    fits = len(found) == 1 and found[0].listed == last.listed and found[0].items != last.items
+    return found[0] if fits else None
+
+
+def _last_choice(talk: Talk, turns: int = RECENT_TURNS) -> ListChoice | None:
     """The item that the latest question pointed at, following "the next one" back to where it started."""
     steps = 0
-    for at in range(len(talk.history) - 1, max(0, len(talk.history) - RECENT_TURNS), -1):
+    for at in range(len(talk.history) - 1, max(0, len(talk.history) - 1 - turns), -1):
         before = talk.history[:at]
         nouns = list_nouns(before, talk.language)
         for reference in parse(talk.history[at].query, nouns=nouns, language=talk.language):
@@ -397,7 +410,8 @@ def _last_choice(talk: Talk) -> ListChoice | None:
             if reference.pick.step:
                 steps += reference.pick.step
                 break
-            found = choices(reference.pick, reference.noun, before, talk.language)
+            asked = Talk(before, talk.language, question=talk.history[at].query)
+            found = _choices(reference.pick, reference.noun, asked, prose=True)
             if len(found) != 1:
                 return None
             return next_choice(found[0], steps) if steps else found[0]

@@ -54,7 +54,7 @@ def write_standalone(
     in_place: bool = True,
 ) -> str:
     """The question with its additions: the first in place of an English pronoun if `in_place`, others in brackets."""
-    rest = [addition.text for addition in additions]
+    rest = [_unbracketed(addition.text) for addition in additions]
     text = question
     pronoun = _replaceable(question, references, language) if in_place else None
     if rest and pronoun is not None:
@@ -67,10 +67,17 @@ def write_standalone(
 
 
 def bracketed(text: str, added: Sequence[str]) -> str:
-    """A text with phrases in brackets before its final mark."""
+    """A text with phrases in one pair of brackets before its final mark, beside those that are there already."""
     body = text.rstrip()
     bare = body.rstrip("?!.… ")
-    return f"{bare} ({', '.join(added)}){body[len(bare) :].strip()}"
+    asked, _, inside = bare[:-1].rpartition("(") if bare.endswith(")") else (bare, "", "")
+    said = ", ".join(each for each in (inside, *map(_unbracketed, added)) if each)
+    return f"{asked.rstrip()} ({said}){body[len(bare) :].strip()}"
+
+
+def _unbracketed(phrase: str) -> str:
+    """A phrase with commas for its brackets: "the tower (300 m)" is "the tower, 300 m"."""
+    return ", ".join(piece.strip(" ,") for piece in re.split(r"[()]", phrase) if piece.strip(" ,"))
 
 
 def traced(standalone: str, question: str, history: Sequence[PastTurn]) -> tuple[Addition, ...]:
