@@ -92,7 +92,8 @@ def named(talk: Talk) -> list[Named]:
             read = _READ[back] if origin == "answer" else LONGEST_FOLLOW_UP
             spoken = language_of(turn.query[:LONGEST_FOLLOW_UP], default=talk.language)
             inside = [each for each in entities(text, spoken) if each.end <= read and not each.phrase.counts]
-            for order, entity in enumerate(inside[:most] if origin == "question" else _chosen(inside, most)):
+            ends = [*inside[: most - 4], *inside[-4:]]
+            for order, entity in enumerate(inside[:most] if origin == "question" or len(inside) <= most else ends):
                 stems = entity.phrase.stems
                 known = found.get(stems)
                 if known is None:
@@ -103,10 +104,6 @@ def named(talk: Talk) -> list[Named]:
                 known.in_question |= origin == "question" and back == 0
                 known.older |= back > 0
     return list(found.values())
-
-
-def _chosen(inside: Sequence[Entity], most: int) -> Sequence[Entity]:
-    return inside[:most] if len(inside) <= most else [*inside[: most - 4], *inside[-4:]]
 
 
 class Scorer:
@@ -193,11 +190,7 @@ def _leaves_alone(talk: Talk) -> bool:
 
 
 def pairs(
-    talk: Talk,
-    references: Sequence[ReferenceCue],
-    offered: Sequence[Addition],
-    focus: Focus,
-    pool: Sequence[Named],
+    talk: Talk, references: Sequence[ReferenceCue], offered: Sequence[Addition], focus: Focus, pool: Sequence[Named]
 ) -> list[list[float]]:
     """The observations of all pairs of the question and a candidate."""
     question = asked(talk, references)

@@ -153,12 +153,13 @@ def _told_first(
 ) -> Phrase | None:
     """What a stretch of an answer opens with, if it tells something of it, or puts it forward as a choice."""
     opening, choice = line.word(first), mark in language.choice_words
+    objects = language.articles | language.indefinite | language.links
     if opening in language.relatives or opening in language.clause_words or opening in language.auxiliaries:
         return None
     for phrase in (named[token.start] for token in line.tokens[first:last] if token.start in named):
         at, end = line.token_at_offset(phrase.start), line.token_at_offset(phrase.end - 1)
         before, after = [line.word(k) for k in range(first, at)], line.word(end + 1) if end + 1 < last else ""
-        orders = not before and at == end and _takes_object(line, language, end + 1) and not mark
+        orders = not before and at == end and not mark and line.word(end + 1) in objects
         times = any(word in language.time_names or word in language.time_nouns for word in phrase.words)
         if orders or times or language.is_number(phrase.words[0]):
             continue  # "Try the rowing machine", "In summer…"
@@ -179,10 +180,6 @@ def _told_first(
             return replace(phrase, text=name, end=phrase.start + len(name), words=split_words(name).words)
         return phrase if choice or leads or (end + 1 < last and line.is_word(end + 1)) else None
     return None
-
-
-def _takes_object(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    return line.word(at) in language.articles or line.word(at) in language.indefinite or line.word(at) in language.links
 
 
 def next_choice(choice: ListChoice, step: int) -> ListChoice | None:

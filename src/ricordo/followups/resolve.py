@@ -132,12 +132,7 @@ def resolve(
         and not any(_overt(each) for each in references)
     ):
         references, bound = (), _bind((), talk)  # after a greeting or a remark nothing is left out
-    elif (
-        trained
-        and history
-        and len(question) <= LONGEST_FOLLOW_UP
-        and (references or (history[-1].response and _incomplete(talk)))
-    ):
+    elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _incomplete(talk)):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
     if talk.mended and not bound.candidates and not bound.standalone:
@@ -187,7 +182,7 @@ def _incomplete(talk: Talk) -> bool:
     """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
     line = words_of(talk)
-    if len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
+    if not last.response or len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
     known = _said(last, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
@@ -303,9 +298,12 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
             continue
         unsure = reference.whole or explains(reference.part, asked, talk.language)
         added = reference.whole and not reference.corrects
-        written = (
-            "" if added else _edited(asked, reference, talk, FITS_SENSE if reference.corrects and unsure else FITS)
+        least, opens = (
+            FITS_SENSE if reference.corrects and unsure else FITS,
+            talk.question.lstrip().startswith(reference.part),
         )
+        old, new = reference.instead_of, reference.part
+        written = "" if added else with_part(asked, new, talk.language, old, least, opens=opens)
         if not written and reference.corrects:
             written = bracketed(asked, [reference.part])
         if not written and (not reference.part or back == 0):
@@ -314,11 +312,6 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
         if written:
             return _Bound((_whole(reference, turn),), standalone=written)
     return None
-
-
-def _edited(asked: str, reference: ReferenceCue, talk: Talk, least: float = FITS) -> str:
-    opens = talk.question.lstrip().startswith(reference.part)
-    return with_part(asked, reference.part, talk.language, reference.instead_of, least, opens=opens)
 
 
 def _complete(talk: Talk, back: int) -> str:
@@ -331,7 +324,10 @@ def _complete(talk: Talk, back: int) -> str:
         or not refers_back(split_words(turn.query), talk.language)
     ):
         return turn.query
-    return resolve(turn.query, before[-_FRAMES:]).standalone
+    found = resolve(turn.query, before[-_FRAMES:])
+    # "Explain point 2" asks nothing of the point that a follow-up could take over.
+    bare = found.kind == "ordinal" and talk.language.question_words.isdisjoint(split_words(turn.query).words)
+    return ", ".join(each.text for each in found.additions) if bare and found.additions else found.standalone
 
 
 def _bind_places(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:

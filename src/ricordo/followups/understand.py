@@ -44,13 +44,7 @@ class Understanding:
     degraded: tuple[str, ...] = ()
 
 
-def understand(
-    engine: Engine,
-    scope: Scope,
-    question: str,
-    *,
-    find: FindTurns | None = None,
-) -> Understanding:
+def understand(engine: Engine, scope: Scope, question: str, *, find: FindTurns | None = None) -> Understanding:
     """Interpret a question by the pending clarification, if there is one, and by the conversation.
 
     `find` searches older turns by the words that the question quotes.
