@@ -43,15 +43,11 @@ def pronouns(line: WordSpans, language: FollowUpWords) -> Iterator[ReferenceCue]
             line.original[start:end],
             noun=line.word(noun_at) if noun_at > index and line.word(noun_at) not in language.talk_nouns else "",
             content=line.word(index - 1) if word in language.ones else "",
-            plural=word in language.plural_pronouns or _ends_plural(word, language),
+            plural=word in language.plural_pronouns
+            or (word.endswith(("li", "le")) and language.patterns["enclitic"].fullmatch(word) is not None),
             person=word in language.person_pronouns,
             gender=_gender(line, language, index),
         )
-
-
-def _ends_plural(word: str, language: FollowUpWords) -> bool:
-    """ "riassumerli", "confrontale"."""
-    return word.endswith(("li", "le")) and language.patterns["enclitic"].fullmatch(word) is not None
 
 
 def _gender(line: WordSpans, language: FollowUpWords, index: int) -> str:
@@ -164,12 +160,11 @@ def _is_clitic(line: WordSpans, language: FollowUpWords, index: int) -> bool:
         return False
     if word == "ne":
         return True
+    onset, after = language.onset_article.get(word), line.word(index + 2)
+    article = word != "li" if onset is None else re.match(onset, following) is not None
     if following in language.clitic_hosts:
-        return True
-    onset = language.onset_article.get(word)
-    if onset is None:
-        return word == "li"
-    return re.match(onset, following) is None
+        return not (article and after in language.links and after in language.contracted)  # "gli usi del mirto"
+    return not article
 
 
 def _answered_within(line: WordSpans, language: FollowUpWords, index: int) -> bool:
@@ -352,9 +347,12 @@ def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     unsorted = _unsorted(line, language)
     if unsorted is not None:
         return unsorted
-    if _plural_of_something(line, language):
+    plural = language.patterns["plural_of"].match(line.text)
+    # "What were the diplomatic objectives?", "Quali sono gli obiettivi diplomatici?": objectives of whom?
+    other = plural.group("other").split() if plural is not None and plural.group("head") in language.relational else ()
+    if other and all(is_content(language, word) and _lower_case(line, word) for word in other):
         return _whole(line, 0.6)
-    if _topical_words(line, language) <= 1 and not _names_someone(line):
+    if sum(is_topical(language, word) for word in line.words) <= 1 and not _names_someone(line):
         presupposing = language.patterns["presupposing"].search(clause)
         if presupposing is not None:
             start, end = line.match_span(presupposing)
@@ -405,7 +403,12 @@ def _fragment(line: WordSpans, language: FollowUpWords, clause: str) -> bool:
         return True
     named = [word for word in words if is_content(language, word) or word in language.ordinals]
     waits = all(word in language.relational for word in named)
-    return bool(named) and len(named) <= 3 and (not waits or len(words) == 1) and not _holds_clause(words, language)
+    return (
+        bool(named)
+        and len(named) <= 3
+        and (not waits or len(words) == 1)
+        and language.clause_words.isdisjoint(words[:-1])
+    )
 
 
 def _completes(word: str, language: FollowUpWords) -> bool:
@@ -418,18 +421,15 @@ def _completes(word: str, language: FollowUpWords) -> bool:
     )
 
 
-def _holds_clause(words: list[str], language: FollowUpWords) -> bool:
-    return any(word in language.clause_words for word in words[:-1])
-
-
 def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:
     """Whether nothing in the question names a topic, and something in it asks for one."""
     words = line.words
     if len(words) > _QUESTION_WORDS or any(word in language.second_person for word in words):
         return False
-    if any(is_topical(language, word) and not _tells_time(word, language) for word in words):
+    timeless = [word for word in words if not (word.isdecimal() and len(word) == 4) and word not in language.time_names]
+    if any(is_topical(language, word) for word in timeless):  # "What happened in 1991?" still waits
         return False
-    if _names_someone(line):
+    if _names_someone(line) or complement(line, language):
         return False
     relational = [i for i, token in enumerate(line.tokens) if token.word in language.relational]
     if not relational:
@@ -440,9 +440,26 @@ def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:
     return not any(line.word(i - 1) in language.indefinite for i in relational)
 
 
-def _tells_time(word: str, language: FollowUpWords) -> bool:
-    """ "What happened in 1991?" still waits for what it happened to."""
-    return (word.isdecimal() and len(word) == 4) or word in language.time_names
+def complement(line: WordSpans, language: FollowUpWords) -> str:
+    """What a noun that waits is told to be of ("the stages of sleep", "which stages does sleep have"), if it is."""
+    for at in range(2, len(line.tokens)):
+        word, before = line.word(at), line.word(at - 1)
+        compound = not language.article_forms and line.word(at + 1) in language.relational  # "climate change"
+        joined = at - 2 if before in language.articles and before not in language.links else at - 1
+        half = (word in language.relational and not compound) or word in language.modifiers or word in language.articles
+        aids = word in language.auxiliaries or word in language.question_words
+        if half or aids or not line.is_word(at) or line.word(joined - 1) not in language.relational:
+            continue
+        content = word not in language.function_words
+        noun = (
+            word not in language.verbs
+            or before in language.articles
+            or not language.verbs.isdisjoint(line.words[at + 1 :])
+        )
+        asked = line.word(joined) in language.auxiliaries and content and noun
+        if asked or (line.word(joined) in language.links and (content or before in language.contracted)):
+            return word
+    return ""
 
 
 def _is_complement(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -469,21 +486,6 @@ def _unsorted(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
             start, end = line.span(at, at + 1)
             return ReferenceCue("ellipsis", 0.65, start, end, line.original[start:end])
     return None
-
-
-def _plural_of_something(line: WordSpans, language: FollowUpWords) -> bool:
-    """ "What were the diplomatic objectives?", "Quali sono gli obiettivi diplomatici?": objectives of whom?"""
-    match = language.patterns["plural_of"].match(line.text)
-    if match is None:
-        return False
-    head, other = match.group("head"), match.group("other")
-    return head in language.relational and all(
-        is_content(language, word) and _lower_case(line, word) for word in other.split()
-    )
-
-
-def _topical_words(line: WordSpans, language: FollowUpWords) -> int:
-    return sum(is_topical(language, word) for word in line.words)
 
 
 def _names_someone(line: WordSpans) -> bool:

@@ -42,7 +42,7 @@ from ricordo.followups.reference import (
 from ricordo.followups.rewrite import alternatives
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import all_words
-from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, is_topical, language_of, root, split_words, stem, stems
 
 ACTS = 0.7  # the least probability of the first phrase
 ACTS_ON_CUE = 0.4  # the same where the question has a cue
@@ -90,8 +90,10 @@ def named(talk: Talk) -> list[Named]:
         )
         for origin, text, most in sources:
             read = _READ[back] if origin == "answer" else LONGEST_FOLLOW_UP
-            inside = [each for each in entities(text, talk.language) if each.end <= read and not each.phrase.counts]
-            for order, entity in enumerate(inside[:most] if origin == "question" else _chosen(inside, most)):
+            spoken = language_of(turn.query[:LONGEST_FOLLOW_UP], default=talk.language)
+            inside = [each for each in entities(text, spoken) if each.end <= read and not each.phrase.counts]
+            ends = [*inside[: most - 4], *inside[-4:]]
+            for order, entity in enumerate(inside[:most] if origin == "question" or len(inside) <= most else ends):
                 stems = entity.phrase.stems
                 known = found.get(stems)
                 if known is None:
@@ -102,10 +104,6 @@ def named(talk: Talk) -> list[Named]:
                 known.in_question |= origin == "question" and back == 0
                 known.older |= back > 0
     return list(found.values())
-
-
-def _chosen(inside: Sequence[Entity], most: int) -> Sequence[Entity]:
-    return inside[:most] if len(inside) <= most else [*inside[: most - 4], *inside[-4:]]
 
 
 class Scorer:
@@ -160,6 +158,7 @@ def needed(
         beside = addition.origin != first.origin and (points or addition.origin == "question")
         if chance >= (ADDS_BESIDE if beside and len(likely) == 1 else ADDS):
             likely.append(addition)
+    likely = likely if points else _once(likely)
     # What the rules chose stays unless the scorer finds it unlikely; older phrases are no candidates of the scorer.
     chances = {addition.text: chance for addition, chance in scores}
     known = {stem(word) for addition in likely for word in split_words(addition.text).words}
@@ -167,6 +166,12 @@ def needed(
     extra = [each for each in kept if known.isdisjoint(stem(word) for word in split_words(each.text).words)]
     most = _MOST - (bool(offered) and offered[0].origin == "answer" and offered[0] in kept)  # it was called by name
     return (*likely[:most], *extra)[:most]
+
+
+def _once(additions: Sequence[Addition]) -> list[Addition]:
+    """The phrases without those that only say more of one before them ("hail", "large hail")."""
+    known = [stems(split_words(each.text).words) for each in additions]
+    return [one for at, one in enumerate(additions) if not any(own <= known[at] for own in known[:at])]
 
 
 def _addition(one: Named) -> Addition:
@@ -185,11 +190,7 @@ def _leaves_alone(talk: Talk) -> bool:
 
 
 def pairs(
-    talk: Talk,
-    references: Sequence[ReferenceCue],
-    offered: Sequence[Addition],
-    focus: Focus,
-    pool: Sequence[Named],
+    talk: Talk, references: Sequence[ReferenceCue], offered: Sequence[Addition], focus: Focus, pool: Sequence[Named]
 ) -> list[list[float]]:
     """The observations of all pairs of the question and a candidate."""
     question = asked(talk, references)

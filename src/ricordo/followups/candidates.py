@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
+from ricordo.followups.anaphora import complement
 from ricordo.followups.items import derive_items, enumeration, headline, lists_of, prose_item
 from ricordo.followups.phrases import Phrase, content_words, name_in, phrases
 from ricordo.followups.reference import (
@@ -28,7 +29,7 @@ from ricordo.followups.reference import (
 from ricordo.followups.rewrite import alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import WordSpans, is_content, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem, stems
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
@@ -152,12 +153,13 @@ def _told_first(
 ) -> Phrase | None:
     """What a stretch of an answer opens with, if it tells something of it, or puts it forward as a choice."""
     opening, choice = line.word(first), mark in language.choice_words
+    objects = language.articles | language.indefinite | language.links
     if opening in language.relatives or opening in language.clause_words or opening in language.auxiliaries:
         return None
     for phrase in (named[token.start] for token in line.tokens[first:last] if token.start in named):
         at, end = line.token_at_offset(phrase.start), line.token_at_offset(phrase.end - 1)
         before, after = [line.word(k) for k in range(first, at)], line.word(end + 1) if end + 1 < last else ""
-        orders = not before and at == end and _takes_object(line, language, end + 1) and not mark
+        orders = not before and at == end and not mark and line.word(end + 1) in objects
         times = any(word in language.time_names or word in language.time_nouns for word in phrase.words)
         if orders or times or language.is_number(phrase.words[0]):
             continue  # "Try the rowing machine", "In summer…"
@@ -178,10 +180,6 @@ def _told_first(
             return replace(phrase, text=name, end=phrase.start + len(name), words=split_words(name).words)
         return phrase if choice or leads or (end + 1 < last and line.is_word(end + 1)) else None
     return None
-
-
-def _takes_object(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    return line.word(at) in language.articles or line.word(at) in language.indefinite or line.word(at) in language.links
 
 
 def next_choice(choice: ListChoice, step: int) -> ListChoice | None:
@@ -353,8 +351,9 @@ def follow(history: Sequence[PastTurn], language: FollowUpWords, refers: Refers)
     """The focus after the last of the past turns; `refers` tells whether a question refers back."""
     focus = Focus()
     for turn in history[-_RECENT:]:
-        focus = _after_question(focus, turn, language, refers)
-        focus = _after_answer(focus, turn, language, refers)
+        spoken = language_of(turn.query[:LONGEST_FOLLOW_UP], default=language)
+        focus = _after_question(focus, turn, spoken, refers)
+        focus = _after_answer(focus, turn, spoken, refers)
     return focus
 
 
@@ -380,6 +379,12 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     found = [phrase for phrase in phrases(line, language) if phrase.end > begins]
     topical = sorted((phrase for phrase in found if phrase.topical), key=lambda phrase: not phrase.proper)
     asked = tuple(phrase for phrase in found if not phrase.topical)
+    of = complement(line, language) if not topical else ""
+    for token in [token for token in line.tokens if token.word == of][-1:]:  # "the stages of sleep"
+        text = line.original[token.start : token.end]
+        topical = [
+            Phrase(text, (of,), token.start, token.end, topical=True, proper=False, definite=False, plural=False)
+        ]
     asks_who = not language.person_words.isdisjoint(line.words)
     fragment = len(line.words) <= _FRAGMENT and not any(
         word in language.pointing_words or word in language.auxiliaries or word in language.verbs for word in line.words

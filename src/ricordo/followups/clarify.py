@@ -43,12 +43,7 @@ _LONGEST_ANSWER = 12
 
 
 def ask(
-    question: str,
-    candidates: Sequence[Candidate],
-    *,
-    language: str,
-    now: datetime,
-    patience: timedelta = PATIENCE,
+    question: str, candidates: Sequence[Candidate], *, language: str, now: datetime, patience: timedelta = PATIENCE
 ) -> Pending:
     """The clarification for several candidates; `pending.prompt` is the text to show."""
     options = tuple(

@@ -154,7 +154,7 @@ def cues_in_line(
     said: Words = frozenset(),
 ) -> tuple[ReferenceCue, ...]:
     """The cues of a tokenized question in a known language."""
-    if closes(line, language):
+    if closes(line, language) or language.patterns["about_self"].fullmatch(line.text):
         return ()
     named = label_sequence(line, language, labels)
     alone = whole_message(line, language)
@@ -275,7 +275,8 @@ def statement(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     match = language.patterns["statement"].search(line.text)
     if match is None:
         return None
-    content = _sentence_after(line, match.end())
+    rest = line.text[match.end() :]
+    content = _SENTENCE_END.split(rest, maxsplit=1)[0].strip() or rest.strip()
     if not content:
         return None
     start, end = line.match_span(match)
@@ -334,7 +335,7 @@ def _description(said: list[str], language: FollowUpWords) -> list[str]:
 
 def comparison(line: WordSpans, language: FollowUpWords, places: tuple[ReferenceCue, ...]) -> ReferenceCue | None:
     """A comparison whose terms are in the talk: with a place ("than the first") or with all of them ("which one…")."""
-    bare = language.patterns["bare_comparison"].search(_clause(line))
+    bare = language.patterns["bare_comparison"].search(line.text.rstrip(" ?!.…"))
     if bare is not None:
         start, end = line.match_span(bare)
         if any(token.capital and token.start == end + 1 for token in line.tokens):
@@ -350,16 +351,6 @@ def comparison(line: WordSpans, language: FollowUpWords, places: tuple[Reference
     pick = everything or Pick(positions=tuple(dict.fromkeys(p for pick in picks for p in pick.positions)))
     noun = next((place.noun for place in places if place.noun), "")
     return ReferenceCue("comparison", 0.85, start, end, line.original[start:end], pick=pick, noun=noun)
-
-
-def _clause(line: WordSpans) -> str:
-    """The line without its final marks, so that a pattern may end with the sentence."""
-    return line.text.rstrip(" ?!.…")
-
-
-def _sentence_after(line: WordSpans, position: int) -> str:
-    rest = line.text[position:]
-    return _SENTENCE_END.split(rest, maxsplit=1)[0].strip() or rest.strip()
 
 
 def correction(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
@@ -419,6 +410,9 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
         if acts or len(words) > _LONGEST_BARE or line.text.endswith("?"):
             return None
     name = next(each for each in ("new", "add", "bare") if groups.get(each) is not None)
+    said = (groups.get("old") or "").split()
+    if said[2:] and (said[0] in language.auxiliaries or said[0] in language.verbs):
+        return None  # "Non posso prendere l'aspirina, sono allergica"
     start, end = _group_span(line, match, name)
     if next(places(split_words(line.original[start:end]), language), None) is not None:
         return None  # "Not the first, the other three": items of a list.
@@ -463,7 +457,7 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
     if not shared:
         return None
     others = [at for at in topical if at not in shared]
-    if any(at > 0 and _is_name(line, language, at) for at in topical):
+    if any(at > 0 and line.tokens[at].capital and line.word(at) not in language.time_names for at in topical):
         return None
     # Where general nouns take the article too, the subject comes first: a word before it would be the topic.
     first = topical[:1] if language.article_forms else topical
@@ -472,7 +466,8 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
         return None  # It names a subject of its own.
     named = any(token.capital and len(token.word) > 1 for token in line.tokens[1:])
     opens = topical[0] == shared[0] and len(others) <= len(shared) and not named
-    if not definite and (not opens or not _asks_briefly(line, language)):
+    briefly = len(line.words) <= _BRIEF and language.indefinite.isdisjoint(line.words[:-1])
+    if not definite and not (opens and briefly):
         return None
     noun = line.word(definite[0] if definite else shared[-1])
     start, end = line.span(shared[0], shared[-1])
@@ -481,14 +476,6 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
 
 def _object(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     return line.word(at - 1) in language.articles or line.word(at - 1) in language.indefinite
-
-
-def _is_name(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    return line.tokens[at].capital and line.word(at) not in language.time_names
-
-
-def _asks_briefly(line: WordSpans, language: FollowUpWords) -> bool:
-    return len(line.words) <= _BRIEF and not any(word in language.indefinite for word in line.words[:-1])
 
 
 def _definite(line: WordSpans, language: FollowUpWords, at: int) -> bool:

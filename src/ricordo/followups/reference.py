@@ -66,15 +66,7 @@ Kind = Literal["comparison", "ordinal", "statement", "back", "continuation", "pr
 
 
 # When several kinds are found, the first of these is what the question is about.
-KINDS: tuple[Kind, ...] = (
-    "statement",
-    "comparison",
-    "ordinal",
-    "back",
-    "continuation",
-    "pronoun",
-    "ellipsis",
-)
+KINDS: tuple[Kind, ...] = ("statement", "comparison", "ordinal", "back", "continuation", "pronoun", "ellipsis")
 
 
 @dataclass(frozen=True, slots=True)

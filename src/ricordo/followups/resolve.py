@@ -7,6 +7,7 @@ give the same resolution; no text raises an error.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ricordo.followups.anaphora import complement
 from ricordo.followups.antecedents import (
     ACTS,
     ACTS_ON_CUE,
@@ -127,7 +128,7 @@ def resolve(
     if (
         history
         and len(history[-1].response) < _ADVICE
-        and not asks(history[-1].query[:LONGEST_FOLLOW_UP], language)
+        and not asks(last_query[:LONGEST_FOLLOW_UP], language_of(last_query, default=language))
         and not any(_overt(each) for each in references)
     ):
         references, bound = (), _bind((), talk)  # after a greeting or a remark nothing is left out
@@ -181,12 +182,15 @@ def _incomplete(talk: Talk) -> bool:
     """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
     line = words_of(talk)
-    if len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
+    if not last.response or len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
+    known = _said(last, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
+    of = complement(line, language)
+    if of and root(of) not in known:
+        return False
     if not asked or language.copulas.isdisjoint(line.words[:3]) or line.word(0) not in language.question_words:
         return True
-    known = _said(last, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
     return any(word in known for word in asked)
 
 
@@ -294,9 +298,12 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
             continue
         unsure = reference.whole or explains(reference.part, asked, talk.language)
         added = reference.whole and not reference.corrects
-        written = (
-            "" if added else _edited(asked, reference, talk, FITS_SENSE if reference.corrects and unsure else FITS)
+        least, opens = (
+            FITS_SENSE if reference.corrects and unsure else FITS,
+            talk.question.lstrip().startswith(reference.part),
         )
+        old, new = reference.instead_of, reference.part
+        written = "" if added else with_part(asked, new, talk.language, old, least, opens=opens)
         if not written and reference.corrects:
             written = bracketed(asked, [reference.part])
         if not written and (not reference.part or back == 0):
@@ -305,11 +312,6 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
         if written:
             return _Bound((_whole(reference, turn),), standalone=written)
     return None
-
-
-def _edited(asked: str, reference: ReferenceCue, talk: Talk, least: float = FITS) -> str:
-    opens = talk.question.lstrip().startswith(reference.part)
-    return with_part(asked, reference.part, talk.language, reference.instead_of, least, opens=opens)
 
 
 def _complete(talk: Talk, back: int) -> str:
@@ -322,7 +324,10 @@ def _complete(talk: Talk, back: int) -> str:
         or not refers_back(split_words(turn.query), talk.language)
     ):
         return turn.query
-    return resolve(turn.query, before[-_FRAMES:]).standalone
+    found = resolve(turn.query, before[-_FRAMES:])
+    # "Explain point 2" asks nothing of the point that a follow-up could take over.
+    bare = found.kind == "ordinal" and talk.language.question_words.isdisjoint(split_words(turn.query).words)
+    return ", ".join(each.text for each in found.additions) if bare and found.additions else found.standalone
 
 
 def _bind_places(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
@@ -366,7 +371,8 @@ def _stands_free(reference: ReferenceCue, talk: Talk) -> bool:
 
 def _choices(pick: Pick, noun: str, talk: Talk, *, prose: bool) -> tuple[ListChoice, ...]:
     if not pick.step and (pick.positions or not pick.rest):
-        return choices(pick, noun, talk.history, talk.language, prose=prose)
+        series = _series(pick, noun, talk)
+        return (series,) if series is not None else choices(pick, noun, talk.history, talk.language, prose=prose)
     last = _last_choice(talk)
     if pick.rest:
         others = tuple(item for item in last.listed if item not in last.items) if last is not None else ()
@@ -376,10 +382,22 @@ def _choices(pick: Pick, noun: str, talk: Talk, *, prose: bool) -> tuple[ListCho
     return (following,) if following is not None else ()
 
 
-def _last_choice(talk: Talk) -> ListChoice | None:
+def _series(pick: Pick, noun: str, talk: Talk) -> ListChoice | None:
+    """ "And the third?" after a point of a list goes on in that list, though the answer has points of its own."""
+    last = _last_choice(talk, turns=1) if pick.positions and len(talk.history) > 1 else None
+    if last is None or (noun and noun not in talk.language.list_nouns):
+        return None
+    place, said = last.listed.index(last.items[-1]) + 2, split_words(talk.question).words
+    goes_on = pick.positions == (place,) or any(word in talk.language.coordinators for word in said[:2])
+    found = choices(pick, noun, (last.turn,), talk.language, prose=True) if goes_on else ()
+    fits = len(found) == 1 and found[0].listed == last.listed and found[0].items != last.items
+    return found[0] if fits else None
+
+
+def _last_choice(talk: Talk, turns: int = RECENT_TURNS) -> ListChoice | None:
     """The item that the latest question pointed at, following "the next one" back to where it started."""
     steps = 0
-    for at in range(len(talk.history) - 1, max(0, len(talk.history) - RECENT_TURNS), -1):
+    for at in range(len(talk.history) - 1, max(0, len(talk.history) - 1 - turns), -1):
         before = talk.history[:at]
         nouns = list_nouns(before, talk.language)
         for reference in parse(talk.history[at].query, nouns=nouns, language=talk.language):
@@ -388,7 +406,8 @@ def _last_choice(talk: Talk) -> ListChoice | None:
             if reference.pick.step:
                 steps += reference.pick.step
                 break
-            found = choices(reference.pick, reference.noun, before, talk.language)
+            asked = Talk(before, talk.language, question=talk.history[at].query)
+            found = _choices(reference.pick, reference.noun, asked, prose=True)
             if len(found) != 1:
                 return None
             return next_choice(found[0], steps) if steps else found[0]

@@ -54,7 +54,7 @@ def write_standalone(
     in_place: bool = True,
 ) -> str:
     """The question with its additions: the first in place of an English pronoun if `in_place`, others in brackets."""
-    rest = [addition.text for addition in additions]
+    rest = [_unbracketed(addition.text) for addition in additions]
     text = question
     pronoun = _replaceable(question, references, language) if in_place else None
     if rest and pronoun is not None:
@@ -62,15 +62,23 @@ def write_standalone(
         if question[pronoun.start].isupper():
             phrase = phrase[0].upper() + phrase[1:]
         owned = question[pronoun.start : pronoun.end].lower() in language.owned
-        text = f"{question[: pronoun.start]}{phrase}{_possessive(phrase) if owned else ''}{question[pronoun.end :]}"
+        ending = ("'" if phrase.endswith("s") else "'s") if owned else ""
+        text = f"{question[: pronoun.start]}{phrase}{ending}{question[pronoun.end :]}"
     return bracketed(text, rest) if rest else text
 
 
 def bracketed(text: str, added: Sequence[str]) -> str:
-    """A text with phrases in brackets before its final mark."""
+    """A text with phrases in one pair of brackets before its final mark, beside those that are there already."""
     body = text.rstrip()
     bare = body.rstrip("?!.… ")
-    return f"{bare} ({', '.join(added)}){body[len(bare) :].strip()}"
+    asked, _, inside = bare[:-1].rpartition("(") if bare.endswith(")") else (bare, "", "")
+    said = ", ".join(each for each in (inside, *map(_unbracketed, added)) if each)
+    return f"{asked.rstrip()} ({said}){body[len(bare) :].strip()}"
+
+
+def _unbracketed(phrase: str) -> str:
+    """A phrase with commas for its brackets: "the tower (300 m)" is "the tower, 300 m"."""
+    return ", ".join(piece.strip(" ,") for piece in re.split(r"[()]", phrase) if piece.strip(" ,"))
 
 
 def traced(standalone: str, question: str, history: Sequence[PastTurn]) -> tuple[Addition, ...]:
@@ -106,10 +114,6 @@ def _replaceable(question: str, references: Sequence[ReferenceCue], language: Fo
     # A possessive needs its noun: "her" at the end is the person.
     follows = question[first.end : first.end + 1] == " "
     return first if word not in language.owned or follows else None
-
-
-def _possessive(phrase: str) -> str:
-    return "'" if phrase.endswith("s") else "'s"
 
 
 PartKind = Literal["name", "time", "noun", "unknown"]
@@ -152,7 +156,8 @@ def frame_words(query: str, language: FollowUpWords) -> str:
     sentence = asked_sentence(query)
     line = split_words(sentence)
     said = [at for at, token in enumerate(line.tokens) if token.is_word]
-    while said and _frames_nothing(line, language, said[0]):
+    empty = language.function_words | language.requests | language.asking_openers
+    while said and line.word(said[0]) in empty:
         said.pop(0)
     while said and not is_content(language, line.word(said[-1])) and line.word(said[-1]) not in language.verbs:
         said.pop()
@@ -161,11 +166,6 @@ def frame_words(query: str, language: FollowUpWords) -> str:
     said = said[:LONGEST_FRAME]
     start, end = line.span(said[0], said[-1])
     return sentence[start:end]
-
-
-def _frames_nothing(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    word = line.word(at)
-    return word in language.function_words or word in language.requests or word in language.asking_openers
 
 
 def parts(line: WordSpans, language: FollowUpWords) -> tuple[FramePart, ...]:
@@ -208,25 +208,15 @@ def _part(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Fr
 
 def _kind(line: WordSpans, language: FollowUpWords, first: int, last: int) -> PartKind:
     words = [line.word(at) for at in range(first, last + 1)]
-    if any(word in language.time_names or _is_year(word) for word in words):
+    if any(word in language.time_names or (word.isdecimal() and len(word) == 4) for word in words):
         return "time"
     if any(line.tokens[at].capital and at > 0 for at in range(first, last + 1)):
         return "name"
     return "unknown" if first == 0 and line.tokens[0].capital else "noun"
 
 
-def _is_year(word: str) -> bool:
-    return word.isdecimal() and len(word) == 4
-
-
 def with_part(
-    question: str,
-    new: str,
-    language: FollowUpWords,
-    instead_of: str = "",
-    least: float = FITS,
-    *,
-    opens: bool = True,
+    question: str, new: str, language: FollowUpWords, instead_of: str = "", least: float = FITS, *, opens: bool = True
 ) -> str:
     """The old question with the new part in place of the one that fits best; empty where none fits.
 
@@ -303,17 +293,9 @@ def _incoming(piece: WordSpans, new: str, language: FollowUpWords) -> tuple[Fram
         return None, 0
     first = found[0]
     first_word = piece.tokens[0].start
-    whole = FramePart(
-        start=first.start,
-        core=first.core,
-        end=len(new),
-        words=tuple(word for part in found for word in part.words),
-        preposition=first.preposition,
-        article=first.article,
-        kind="time" if any(part.kind == "time" for part in found) else first.kind,
-        plural=first.plural,
-        waits=first.waits,
-    )
+    words = tuple(word for part in found for word in part.words)
+    kind: PartKind = "time" if any(part.kind == "time" for part in found) else first.kind
+    whole = replace(first, end=len(new), words=words, kind=kind)
     return whole, first_word
 
 
@@ -440,11 +422,8 @@ def _said_of(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "Is bread or focaccia easier?": the last word is asked of both sides and belongs to neither."""
     token = line.tokens[at]
     ends = not line.is_word(at + 1)
-    return ends and not token.capital and (token.word in language.modifiers or _graded(token.word, language))
-
-
-def _graded(word: str, language: FollowUpWords) -> bool:
-    return language.graded != "" and len(word) > 5 and word.endswith(language.graded)
+    graded = language.graded != "" and len(token.word) > 5 and token.word.endswith(language.graded)
+    return ends and not token.capital and (token.word in language.modifiers or graded)
 
 
 def _stops(line: WordSpans, language: FollowUpWords, at: int) -> bool:

@@ -5,8 +5,10 @@ something older. A pending clarification is read here and removed when the next 
 context twice gives the same context.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
@@ -15,6 +17,7 @@ from ricordo.followups.items import derive_items
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationOption, PastTurn, Pending, Resolved
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import Rewriter
+from ricordo.languages.registry import languages
 from ricordo.languages.text import language_of
 from ricordo.records.turns import Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
@@ -41,13 +44,7 @@ class Understanding:
     degraded: tuple[str, ...] = ()
 
 
-def understand(
-    engine: Engine,
-    scope: Scope,
-    question: str,
-    *,
-    find: FindTurns | None = None,
-) -> Understanding:
+def understand(engine: Engine, scope: Scope, question: str, *, find: FindTurns | None = None) -> Understanding:
     """Interpret a question by the pending clarification, if there is one, and by the conversation.
 
     `find` searches older turns by the words that the question quotes.
@@ -99,8 +96,29 @@ def _turns_exist(engine: Engine, scope: Scope, pending: Pending, recent: Sequenc
 
 def past_turn(turn: Turn) -> PastTurn:
     """A stored turn as the rules need it."""
-    response, chunk_ids = turn.response or "", turn.chunk_ids
+    response, chunk_ids = said_in(turn.response or ""), turn.chunk_ids
     return PastTurn(turn.turn_number, turn.query, response, chunk_ids, derive_items(response, chunk_ids))
+
+
+def said_in(answer: str) -> str:
+    """An answer with the reader's own sentences blanked, so that places in it stay; empty if it says nothing else."""
+    said = _fixed_sentences().sub(lambda found: " " * len(found[0]), answer)
+    return said if said.strip() else ""
+
+
+@cache
+def _fixed_sentences() -> re.Pattern[str]:
+    """What the reader says of itself: alone (a greeting), anywhere (a refusal), or in front of a quote."""
+    fixed = []
+    for own in (each.reader for each in languages()):
+        alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell)
+        told = (own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said)
+        none = (own.absent, own.unsure, own.nothing_yet, own.nothing_held, own.no_more, own.no_talk, own.fallback)
+        quoting = (own.you_said, own.i_said, own.confirmed, own.nearest)
+        leads = (own.opening, own.both, own.talk, own.known, *(each.split("{quote}")[0] for each in quoting))
+        fixed += [rf"\A\s*{re.escape(each)}\s*\Z" for each in alone]
+        fixed += [re.escape(each) for each in (*told, *none, *leads)]
+    return re.compile("|".join(re.sub(r"\\{\w+\\}", ".*?", each) for each in fixed), re.DOTALL)
 
 
 def _chosen(option: ClarificationOption) -> Resolved:

@@ -578,7 +578,8 @@ FOLLOWUPS = FollowUpWords(
         r"^(?:(?:and|so|but|ok|hey|by the way) ,? ?)*(?:(?:what|who|when|where|which|how old|how tall)(?: s| is| are| was| were)"
         r" (?:my|our)\b|who am i\b|how old am i\b|where (?:was i born|am i from)\b|what am i (?:allergic|called)\b"
         r"|(?:what|who|where|when|which \w+|how many \w+)(?: \w+)? (?:do|did) i (?:live|work|study|come from|like|love|hate"
-        r"|prefer|drive|own|have|say|tell you|mention|call)\b)"
+        r"|prefer|drive|own|have|say|tell you|mention|call)\b|what (?:did|have|had|were|was) (?:you|i) (?:just )?(?:sa\w+|ask\w*"
+        r"|t[eo]l\w+)(?: me| you)?(?: (?:just now|before|earlier|so far|last|previously|above|then|now))* ?[?.!]*$)"
     ),
     slip_opens=(
         r" ?(?:[*]|oops|ops|whoops|sorry|apologies|pardon|oh wait|wait|hang on|hold on|scratch that|strike that|correction"

@@ -618,7 +618,8 @@ FOLLOWUPS = FollowUpWords(
         r"|(?:dove|quando) sono nat[oa]\b|a (?:cosa|che cosa) sono allergic[oa]\b|quando (?:ho|compio|parto)\b"
         r"|(?:qual|quale|quali|come|dove|quando|chi|com|cosa) (?:è|era|sono|si chiama|si chiamano|compie) (?:il |la |i |le |l )?"
         r"(?:mio|mia|miei|mie|nostro|nostra)\b|(?:cosa|che cosa|quando|di chi|chi) (?:ti |vi )?(?:ho|avevo) "
-        r"(?:detto|nominato|parlato|raccontato|chiesto)\b|(?:che|quale) \w+ (?:guido|possiedo|preferisco|ho)\b)"
+        r"(?:appena )?(?:detto|nominato|parlato|raccontato|chiesto)\b|(?:cosa|che cosa|che) (?:mi )?(?:stavi dicendo|dicevi"
+        r"|(?:hai|avevi) (?:appena )?detto)(?: (?:prima|adesso|finora|poco fa|poi))* ?[?.!]*$|(?:che|quale) \w+ (?:guido|possiedo|preferisco|ho)\b)"
     ),
     slip_opens=(
         r" ?(?:[*]|ops|oops|scus(?:a|ami|i|ate)|perdona(?:mi)?|pardon|chiedo scusa|(?:ah |oddio |oh |ma )?no(?: no)?|oddio|anzi"
