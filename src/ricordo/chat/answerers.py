@@ -17,6 +17,7 @@ from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, Past
 from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act
 from ricordo.errors import LLMError, RicordoError
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.limits import readable
 from ricordo.people.facts.statements import facts_of_message
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ricordo")
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
+_FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")  # a wish for all later answers, before the judge is asked
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
 
@@ -105,7 +107,11 @@ class Reader:
         if act.act == "statement" and not states and dialogue_act(task.standalone or "").act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
         asks = act.act == "question" and task.question.rstrip().endswith("?")
-        if asks and any(fact.kind == "instruction" for fact in facts_of_message(task.question)):
+        if (
+            asks
+            and _FOR_GOOD.search(task.question)
+            and any(fact.kind == "instruction" for fact in facts_of_message(task.question))
+        ):
             act = DialogueAct("standing", task.question)  # "could you answer in English from now on?"
         reader = partial(MemoryReader, task.past, task.language)
         if act.act in SMALL_TALK:
