@@ -140,7 +140,7 @@ COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "standing"))
 STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # what the user said then is a source
 
 _LONGEST_SMALL_TALK = 9  # words
-_CLAUSE = re.compile(r"[,.!?;:()…\-]+(?:\s+|$)|\s*\n\s*|\s+(?:and|e)\s+")
+_CLAUSE = re.compile(r"[,.!?;:()…\-]+(?:\s|$)|\n| (?:and|e) ")  # of lines with single blanks
 _TAIL = r"(?:\s+[^\W\d]+){0,2}"
 _GREETING = AnyLanguage(rf"(?:<dialogue.greetings>){_TAIL}", flags=0)
 _THANKS = AnyLanguage(rf"(?:<dialogue.thanks>){_TAIL}", flags=0)
@@ -213,8 +213,11 @@ def _opens_with_wh(plain: str) -> bool:
 
 
 def _small_talk(plain: str) -> Act | None:
-    clauses = [part.strip(" '\"") for part in _CLAUSE.split(plain) if part and part.strip(" '\"")]
-    if not clauses or len(plain.split()) > _LONGEST_SMALL_TALK:
+    if len(plain.split()) > _LONGEST_SMALL_TALK:
+        return None
+    lines = "\n".join(" ".join(line.split()) for line in plain.splitlines())
+    clauses = [clause for part in _CLAUSE.split(lines) if part and (clause := part.strip(" '\""))]
+    if not clauses:
         return None
     acts: list[Act] = []
     for clause in clauses:
