@@ -668,13 +668,15 @@ def test_what_was_asked_is_part_of_the_talk(said: str, asked: str, question: str
 def test_one_thing_of_a_quoted_list_is_chosen(
     said: str, question: str, choice: str, chosen: str, unknown: str, neither: str
 ) -> None:
-    """It is named with its message; after a refusal there is nothing to choose from, and the answer says so."""
+    """It is named with its message; where no list was told there is nothing to choose from, and the answer says so."""
     with ricordo.open(":memory:", embedder="light") as memory:
         memory.session(user_id="emma").add_turn(said, "Ok.")
         session = ask(memory, question, "emma").session_id
         assert ask(memory, choice, "emma", session).message.endswith(chosen)
         ask(memory, unknown, "emma", session)
-        assert neither in ask(memory, choice, "emma", session).message
+        assert ask(memory, choice, "emma", session).message.endswith(chosen)  # the newest list wins
+        other = ask(memory, unknown, "emma").session_id
+        assert neither in ask(memory, choice, "emma", other).message
 
 
 def test_a_statement_with_a_place_in_it_is_no_choice() -> None:

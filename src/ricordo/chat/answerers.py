@@ -17,6 +17,8 @@ from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, Past
 from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act
 from ricordo.errors import LLMError, RicordoError
+from ricordo.followups.parse import parse
+from ricordo.followups.reference import main_kind
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.limits import readable
@@ -130,7 +132,8 @@ class Reader:
         if act.act == "statement":
             pointing = not act.about_oneself and len(task.question.split()) <= LONGEST_CHOICE
             picked = [one.item for one in task.context.references if pointing and one.item and one.kind == "ordinal"]
-            told = reader().item(picked[0].text) if picked else reader().acknowledge(act)
+            chooses = picked or (pointing and main_kind(tuple(parse(task.question))) == "ordinal")
+            told = reader().item(picked[0].text if picked else "") if chooses else reader().acknowledge(act)
             return material if material.cited else self._from_memory(told, act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
         recalled = None if pointed else reader().recall(task.standalone or task.question)

@@ -162,7 +162,7 @@ class MemoryReader:
     def item(self, text: str) -> MemoryAnswer:
         """The message that holds one thing of a list that was quoted before; that none is meant, if there is none."""
         name = text.strip(' .“”«»"')
-        held = [each for each in self._past.passages(name) if folded(name) in folded(each.text)]
+        held = [each for each in self._past.passages(name) if folded(name) in folded(each.text)] if name else []
         if not held:
             return MemoryAnswer(self._phrases.no_item, 0.5, found=False)
         return MemoryAnswer(f"{self._quote(held[0], memory_question(name))}: {name}", _FACT_CONFIDENCE, (held[0],))
