@@ -19,10 +19,9 @@ from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_ac
 from ricordo.errors import LLMError, RicordoError
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import main_kind
-from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.limits import readable
-from ricordo.people.facts.statements import facts_of_message
+from ricordo.people.facts.statements import FOR_GOOD, facts_of_message
 
 if TYPE_CHECKING:
     from ricordo.engine import LLM, Completion
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ricordo")
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
-_FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")  # a wish for all later answers, before the judge is asked
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
 
@@ -111,7 +109,7 @@ class Reader:
         asks = act.act == "question" and task.question.rstrip().endswith("?")
         if (
             asks
-            and _FOR_GOOD.search(task.question)
+            and FOR_GOOD.search(task.question)
             and any(fact.kind == "instruction" for fact in facts_of_message(task.question))
         ):
             act = DialogueAct("standing", task.question)  # "could you answer in English from now on?"

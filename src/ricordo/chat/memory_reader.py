@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat import question as questions
 from ricordo.chat.answerability import Findings, ScoredMemory, lacks_detail, score_memory
 from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
 from ricordo.chat.question import (
@@ -23,6 +22,7 @@ from ricordo.chat.question import (
     forms,
     heard,
     memory_question,
+    synonyms,
 )
 from ricordo.languages.dates import Period, periods, relative_day
 from ricordo.languages.registry import AnyLanguage, all_words
@@ -538,8 +538,8 @@ def _tells_it(text: str, asked: MemoryQuestion) -> bool:
     """Whether the message of a fact tells it: true unless it is the user's work and nothing there speaks of work."""
     if asked.wanted or _asked_groups(asked) != ["work"] or _OWN["work"].search(folded(text)):
         return True
-    pairs = [(forms(word), like) for word in asked.words if (like := questions.synonyms(word))]
-    return any(questions.heard(*pair, each) for pair in pairs for each in MessageWords.of(text).stems)
+    pairs = [(forms(word), like) for word in asked.words if (like := synonyms(word))]
+    return any(heard(*pair, each) for pair in pairs for each in MessageWords.of(text).stems)
 
 
 def _asked_groups(asked: MemoryQuestion) -> list[str]:

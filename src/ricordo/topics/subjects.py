@@ -289,9 +289,9 @@ def score(
         if each.topic.id == active_id:
             own = {name: float(column[row]) for name, column in seen.items()}
             back[row] = total(weights.stay, own | shape)
-            evidence = total(weights.stay, {name: own[name] for name in own.keys() - _SURROUNDINGS})
-            if scale.by_words and form.complete and evidence < _SHARED:
-                back[row] = min(back[row], -_SHARED)
+            if scale.by_words and form.complete:
+                evidence = total(weights.stay, {name: own[name] for name in own.keys() - _SURROUNDINGS})
+                back[row] = back[row] if evidence >= _SHARED else min(back[row], -_SHARED)
     return back
 
 

@@ -56,7 +56,7 @@ _FROM_NOW = AnyLanguage(r"\W*\b(?:<facts.standing_openers>)\b[\s,]*")
 _ONLY_DAY = AnyLanguage(rf"(?:(?:<calendar.date_leads>)\s)?(?:{PHRASE})(?:\s+\S+){{0,2}}")
 _NAMED = re.compile(r"(?<=[\w,] )[A-ZÀ-Ý][a-zà-ÿ]+")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
-_FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
+FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
 _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
@@ -264,7 +264,7 @@ def _is_for_good(flat: str, clause: Judged) -> bool:
     """Whether the sentence of a wish says that it is for all later answers."""
     opening, closing = _sentence_around(flat, clause)
     told = flat[closing : closing + 1] != "?" or clause.wish >= _SURE_WISH  # "could you always …?" is a wish
-    return told and _FOR_GOOD.search(flat[opening:closing]) is not None
+    return told and FOR_GOOD.search(flat[opening:closing]) is not None
 
 
 def _sentence_around(flat: str, clause: Judged) -> tuple[int, int]:
@@ -301,7 +301,7 @@ def _tells_of_oneself(words: str, language: str) -> bool:
 def _lists(flat: str, clause: Judged, words: str) -> bool:
     """Whether a clause is an item of what was announced before a colon, and no order."""
     before = flat[_sentence_around(flat, clause)[0] : clause.start]
-    return ":" in before and not (_FOR_GOOD.search(before) or _ORDER.match(fold(words)) or _ADDRESSED.search(words))
+    return ":" in before and not (FOR_GOOD.search(before) or _ORDER.match(fold(words)) or _ADDRESSED.search(words))
 
 
 def _needed(text: str, before: str | None = None) -> float:
@@ -323,7 +323,7 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
     lead = _LEAD.match(words)
     bare = words[lead.end() :] if lead else words
     if (last.label == _WISH) != (clause.label == _WISH):  # a fact is the reason of a wish, and told apart from it
-        return len(bare.split()) < _SHORT and (last.label == _WISH or _FOR_GOOD.search(bare) is not None)
+        return len(bare.split()) < _SHORT and (last.label == _WISH or FOR_GOOD.search(bare) is not None)
     shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
     first = next(iter(tokens(bare)), "")
     leans = first in all_words("facts.leaning") or (first.isdigit() and shortest <= _SHORT)
