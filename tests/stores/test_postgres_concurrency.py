@@ -193,33 +193,40 @@ def test_an_import_meets_itself(postgres_store: PostgresStore) -> None:
     assert len(postgres_store.turns.page(ANNA, "old")) == 5
 
 
-def test_writing_while_forgetting(postgres_store: PostgresStore, postgres_url: str) -> None:
-    """Appends, clears, deletions, cleanups and erasures of one owner at once: none fails, and what is left is sound."""
+def test_writing_while_forgetting(own_postgres_url: str) -> None:
+    """Appends, clears, deletions, cleanups and erasures of one owner at once: none fails or waits in a circle.
+
+    What is left is sound: no owner without a session, no session without its owner.
+    """
+    store = PostgresStore(own_postgres_url)
 
     def work(writer: int) -> None:
-        for n in range(6):
+        for n in range(20):
             session_id = f"s{n % 3}"
             match writer % 8:
                 case 0:
-                    postgres_store.sessions.delete(ANNA, session_id)
+                    store.sessions.delete(ANNA, session_id)
                 case 1:
-                    postgres_store.sessions.clear(ANNA, session_id)
+                    store.sessions.clear(ANNA, session_id)
                 case 2:
                     later = NOW + timedelta(days=1)
-                    postgres_store.sessions.expire(ANNA, turns_before=later, idle_before=None, batch=3)
+                    store.sessions.expire(ANNA, turns_before=later, idle_before=None, batch=3)
                 case 3:
-                    postgres_store.erase(ANNA)
+                    store.erase(ANNA)
                 case _:
-                    postgres_store.turns.append(a_turn(session_id=session_id))
+                    store.turns.append(a_turn(session_id=session_id))
 
     together(work)
-    for info in postgres_store.sessions.page(ANNA, limit=50):
-        numbers = [turn.turn_number for turn in postgres_store.turns.page(ANNA, info.id)]
+    for info in store.sessions.page(ANNA, limit=50):
+        numbers = [turn.turn_number for turn in store.turns.page(ANNA, info.id)]
         assert len(numbers) == info.turn_count
         assert numbers == list(range(info.last_turn - len(numbers) + 1, info.last_turn + 1))
-    with psycopg.connect(postgres_url) as connection:
-        orphans = "SELECT count(*) FROM ricordo.owners WHERE owner NOT IN (SELECT owner FROM ricordo.sessions)"
-        assert connection.execute(orphans).fetchone() == (0,)
+    store.close()
+    with psycopg.connect(own_postgres_url) as connection:
+        alone = "SELECT count(*) FROM ricordo.owners AS o FULL JOIN ricordo.sessions AS s USING (owner) WHERE {}"
+        assert connection.execute(alone.format("s.session_id IS NULL")).fetchone() == (0,)
+        assert connection.execute(alone.format("o.user_id IS NULL")).fetchone() == (0,)
+    assert deadlocks(own_postgres_url) == 0
 
 
 def test_a_repetition_is_no_news_for_the_log(postgres_store: PostgresStore, caplog: pytest.LogCaptureFixture) -> None:

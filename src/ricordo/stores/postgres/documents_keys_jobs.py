@@ -26,8 +26,7 @@ from ricordo.stores.derived_rows import (
     row_to_job,
     row_to_key,
 )
-from ricordo.stores.postgres import owner_statements
-from ricordo.stores.postgres.people import delete_idle_owner, lock_owner
+from ricordo.stores.postgres.people import add_owner, delete_idle_owner, first_row, lock_owner
 from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint, named
 from ricordo.stores.postgres.turn_statements import placeholders
 from ricordo.stores.turn_rows import ENDLESS, micros
@@ -342,13 +341,12 @@ def _put_document(transaction: Transaction, owner: Owner, document: Document, ch
         transaction.rollback()
         return False
     write_rules.check_chunk_ids(chunk_id for (chunk_id,) in taken)
-    transaction.send(
-        owner_statements.ADD_OWNER, {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id}
-    )
+    owner_row = add_owner(transaction, owner)
     transaction.send(ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
     transaction.send_many(
         ADD_CHUNK, [{"owner": owner.key, **named(CHUNK_COLUMNS, chunk_to_row(chunk))} for chunk in chunks]
     )
+    first_row(owner_row)
     return True
 
 

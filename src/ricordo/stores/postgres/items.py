@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import ADD_ITEM, PUT_ITEM, REMOVE, REMOVE_UNDER, SWEEP, SqlItems
-from ricordo.stores.postgres.owner_statements import ADD_OWNER
-from ricordo.stores.postgres.people import delete_idle_owner, lock_owner
+from ricordo.stores.postgres.people import add_owner, delete_idle_owner, first_row, lock_owner
 from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction
 from ricordo.stores.service_protocols import ItemTransaction
 
@@ -62,7 +61,7 @@ class PostgresItems:
         def script(transaction: Transaction) -> T:
             statements = _Statements(transaction, owner)
             result = work(SqlItems(statements.execute, collection, now, lock=statements.lock))
-            if statements.has_deleted and lock_owner(transaction, owner):
+            if statements.has_deleted:
                 delete_idle_owner(transaction, owner)
             return result
 
@@ -80,9 +79,10 @@ class _Statements:
         values["owner"] = self._owner.key
         if statement in (ADD_ITEM, PUT_ITEM) and not self._has_owner:
             self._has_owner = True
-            names = {"tenant_id": self._owner.tenant_id, "user_id": self._owner.user_id}
-            self._transaction.send(ADD_OWNER, {"owner": self._owner.key, **names})
-        self.has_deleted |= statement in (REMOVE, REMOVE_UNDER, SWEEP)
+            first_row(add_owner(self._transaction, self._owner))
+        if statement in (REMOVE, REMOVE_UNDER, SWEEP) and not self.has_deleted:
+            self.has_deleted = True
+            lock_owner(self._transaction, self._owner)
         cursor = self._transaction.send(spelled(statement), values, binary=True)
         return cursor.fetchall() if statement.lstrip().startswith("SELECT") or "RETURNING" in statement else ()
 

@@ -22,7 +22,15 @@ from ricordo.stores.derived_rows import (
 )
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import owner_statements, turn_statements
-from ricordo.stores.postgres.transaction import OwnerTransactions, RetryTransaction, Row, Transaction, as_bigint, named
+from ricordo.stores.postgres.transaction import (
+    Cursor,
+    OwnerTransactions,
+    RetryTransaction,
+    Row,
+    Transaction,
+    as_bigint,
+    named,
+)
 
 _FACT_ID = 1 + FACT_COLUMNS.split(", ").index("fact_id")  # after the revision
 
@@ -110,16 +118,16 @@ def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: Fa
     if not put and not learned & _ids(locked):
         transaction.rollback()
         return True
-    transaction.send(owner_statements.ADD_OWNER, {**mine, "tenant_id": owner.tenant_id, "user_id": owner.user_id})
+    owner_row = add_owner(transaction, owner)
     moved = transaction.send(sql.NEXT_FACTS_REVISION, mine)
-    owner_row = transaction.send(owner_statements.SHARE_OWNER, mine)
     _put(transaction, owner, put)
     transaction.send_many(
         sql.MOVE_LEARNED,
         [{"owner": owner.key, "session_id": name, "through": number} for name, number in change.learned],
     )
-    if moved.fetchone() != (change.revision + 1,) or owner_row.fetchone() is None:
-        raise RetryTransaction("another writer added the first facts, or the owner was deleted meanwhile")
+    first_row(owner_row)
+    if moved.fetchone() != (change.revision + 1,):
+        raise RetryTransaction("another writer added the first facts meanwhile")
     return True
 
 
@@ -184,6 +192,24 @@ def lock_owner(transaction: Transaction, owner: Owner) -> bool:
     The order of locks is owner, sessions, facts: a transaction that may delete the owner's row locks it first.
     """
     return transaction.send(owner_statements.LOCK_OWNER, {"owner": owner.key}).fetchone() is not None
+
+
+def add_owner(transaction: Transaction, owner: Owner) -> Cursor:
+    """Add an owner's row, unless it exists, and share it: nobody deletes it before the commit.
+
+    The cursor is empty if another transaction deleted the row between the two; then the caller starts again.
+    """
+    mine = {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id}
+    transaction.send(owner_statements.ADD_OWNER, mine)
+    return transaction.send(owner_statements.SHARE_OWNER, mine)
+
+
+def first_row(cursor: Cursor) -> Row:
+    """The one row of a session or an owner that this transaction has added or locked."""
+    row = cursor.fetchone()
+    if row is None:
+        raise RetryTransaction("the session or its owner was deleted meanwhile")
+    return row
 
 
 def delete_idle_owner(transaction: Transaction, owner: Owner) -> None:

@@ -28,6 +28,7 @@ from ricordo.stores import write_rules
 from ricordo.stores.postgres import owner_statements, topics
 from ricordo.stores.postgres import turn_statements as sql
 from ricordo.stores.postgres.append_group import AppendGroup, NewTurn, last_said, opened, put_receipt
+from ricordo.stores.postgres.people import add_owner, first_row
 from ricordo.stores.postgres.topics import to_turns
 from ricordo.stores.postgres.transaction import (
     LONG_TIMEOUT,
@@ -205,9 +206,10 @@ def _append(
     Without `check_id` an existing id fails the transaction by its unique key: one query less for every new turn.
     """
     counts = {"active_at": last_said(turn), "open": opened(turn), "receipts": int(receipt is not None)}
-    touched = _touch(transaction, turn, taken=1, **counts)
+    owner_row, touched = _touch(transaction, turn, taken=1, **counts)
     stored = _by_id(transaction, turn.owner, turn.id) if check_id else None
-    number, *_ = _first(touched)
+    first_row(owner_row)
+    number, *_ = first_row(touched)
     if stored and stored.fetchone():
         transaction.rollback()
         return None
@@ -249,10 +251,11 @@ def _rewrite(
 def _add_message(transaction: Transaction, turn: Turn) -> Turn | None:
     """Write the turn's one message where it belongs; None, with nothing changed, if it opens an existing turn."""
     message = the_message(turn)
-    locked = _touch(transaction, turn, taken=0, active_at=micros(message.created_at), open=0, receipts=0)
+    owner_row, locked = _touch(transaction, turn, taken=0, active_at=micros(message.created_at), open=0, receipts=0)
     newest_row = transaction.send(sql.NEWEST_TURN, {"owner": turn.owner.key, "session_id": turn.session_id})
     same_id = _by_id(transaction, turn.owner, turn.id)
-    last_turn = _first(locked)[0]
+    first_row(owner_row)
+    last_turn = first_row(locked)[0]
     newest = _one(turn.owner, newest_row)
     if newest and newest.damage:
         newest = None  # its text is lost; the conversation goes on in a new turn
@@ -276,18 +279,18 @@ def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]
     """Import a session's sealed turns with their numbers; (added, known)."""
     owner = session.owner
     here: Values = {"owner": owner.key, "session_id": session.id}
-    transaction.send(owner_statements.ADD_OWNER, _owner(owner))
+    owner_row = add_owner(transaction, owner)
     empty = write_rules.loaded_session(session)
     oldest = micros(min((session.created_at, *(turn.created_at for turn in loaded))))
     times = {"created_at": oldest, "active_at": micros(empty.last_active_at)}
-    transaction.send(owner_statements.SHARE_OWNER, here)
     transaction.send(owner_statements.LOWER_OWNER, {**here, **times})
     transaction.send(sql.INSERT_SESSION, {**session_row(empty), "tenant_id": owner.tenant_id, "oldest_at": oldest})
     locked = transaction.send(sql.LOCK_SESSION, here)
     numbers = transaction.send(sql.TURN_NUMBERS, here)
     at_number = transaction.send(sql.TURNS_BY_NUMBER, {**here, "numbers": [turn.turn_number for turn in loaded]})
     with_id = transaction.send(sql.TURNS_BY_ID, {"owner": owner.key, "turn_ids": [turn.id for turn in loaded]})
-    info = row_to_session(owner, _first(locked))
+    first_row(owner_row)
+    info = row_to_session(owner, first_row(locked))
     by_number = {turn.turn_number: turn for turn in to_turns(owner, at_number)}
     by_id = {turn.id: turn for turn in to_turns(owner, with_id)}
     taken = [number for (number,) in numbers]
@@ -346,13 +349,12 @@ def _delete(transaction: Transaction, owner: Owner, session_id: str, numbers: Se
     return len(deleted)
 
 
-def _touch(transaction: Transaction, turn: Turn, **counts: int) -> Cursor:
-    """Lock the session's row, created if new, and take numbers; the cursor gives the last number."""
+def _touch(transaction: Transaction, turn: Turn, **counts: int) -> tuple[Cursor, Cursor]:
+    """Lock the session's row, created if new, and take numbers: the owner's row, and the last number."""
     values = {**_row(turn), **counts, "tenant_id": turn.owner.tenant_id}
-    transaction.send(owner_statements.ADD_OWNER, _owner(turn.owner))
-    transaction.send(owner_statements.SHARE_OWNER, values)
+    owner_row = add_owner(transaction, turn.owner)
     transaction.send(owner_statements.LOWER_OWNER, values)
-    return transaction.send(sql.TOUCH_SESSION, values)
+    return owner_row, transaction.send(sql.TOUCH_SESSION, values)
 
 
 def _insert(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None) -> Turn:
@@ -381,17 +383,6 @@ def _by_id(transaction: Transaction, owner: Owner, turn_id: str) -> Cursor:
 def _one(owner: Owner, cursor: Cursor) -> Turn | None:
     turns = to_turns(owner, cursor)
     return turns[0] if turns else None
-
-
-def _first(cursor: Cursor) -> tuple[Any, ...]:
-    row = cursor.fetchone()
-    if row is None:
-        raise RetryTransaction("the session was deleted meanwhile")
-    return row
-
-
-def _owner(owner: Owner) -> Values:
-    return {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id}
 
 
 def _row(turn: Turn) -> Values:
