@@ -26,7 +26,7 @@ from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.memory import open as open_path
-from ricordo.records.turns import turn_id_of
+from ricordo.records.turns import Turn, turn_id_of
 
 CUTS = (5, 10)
 MOST_HITS = 50
@@ -218,8 +218,10 @@ def own_questions(memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
         for turn in turns.values():
             asked = str(turn.metadata.get("standalone") or turn.query)
             pointed = [turns.get(each["turn_number"]) for each in turn.metadata.get("references", ())]
-            answers = frozenset(each.answer.id for each in pointed if each is not None and each.answer is not None)
-            quoted = frozenset(each["message_id"] for each in turn.metadata.get("memory_sources", ()))
+            answers = frozenset[str]().union(
+                *(_quoted(each) or {each.answer.id} for each in pointed if each and each.answer)
+            )
+            quoted = _quoted(turn)
             if answers and asked:
                 yield EvalQuestion(f"{turn.id}:follow-up", user_id, asked, "follow-up", answers, asked_in=turn.id)
             if quoted and asked:
@@ -233,6 +235,11 @@ def own_questions(memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
         outdated = frozenset(source.message_id for each in older for source in each.sources) - sources
         kind = "correction" if outdated else "fact"
         yield EvalQuestion(f"{fact.id}:{kind}", user_id, fact.text, kind, sources, outdated)
+
+
+def _quoted(turn: Turn) -> frozenset[str]:
+    """The messages that a turn's answer quotes; a search finds them in place of the answer."""
+    return frozenset(each["message_id"] for each in turn.metadata.get("memory_sources", ()))
 
 
 def _variants(options: Options) -> list[tuple[str, dict[str, str]]]:
