@@ -186,7 +186,8 @@ def _shares(logits: Weights) -> Weights:
     return shares
 
 
-def segments(text: str) -> list[ClauseSegment]:
+@lru_cache(maxsize=32)
+def segments(text: str) -> tuple[ClauseSegment, ...]:
     """The message cut at sentence ends, commas, dashes and words that open a clause; quotations stay whole."""
     masked = _QUOTED.sub(lambda match: _MASK * len(match[0]), text)
     found, begin = [], 0
@@ -206,7 +207,7 @@ def segments(text: str) -> list[ClauseSegment]:
         if re.search(rf"\w|{_MASK}", masked[start:end]):
             found.append(ClauseSegment(start, end, cut[0].strip() if cut else ""))
         begin = cut.end() if cut else end
-    return found
+    return tuple(found)
 
 
 def _goes_on(masked: str, begin: int, cut: re.Match[str]) -> bool:
@@ -223,6 +224,11 @@ def _goes_on(masked: str, begin: int, cut: re.Match[str]) -> bool:
 def words_of(text: str) -> tuple[str, ...]:
     """Folded words and marks, with digits made equal."""
     return tuple(_TOKEN.findall(re.sub(r"\d", "0", fold(text.replace("\u2019", "'")))))
+
+
+@lru_cache(maxsize=128)
+def _is_quoting(text: str) -> bool:
+    return _QUOTED.search(text) is not None
 
 
 def own_observations(said: str) -> list[str]:
@@ -265,7 +271,7 @@ def observations(text: str, spans: Sequence[ClauseSegment], index: int, before: 
     ]
     if closing[:1] == "?":
         seen += [f"asked:{word}" for word in own[:3]]
-    if _QUOTED.search(said):
+    if _is_quoting(said):
         seen.append("quoted")
     if index:
         last = words_of(text[spans[index - 1].start : spans[index - 1].end])
@@ -274,7 +280,7 @@ def observations(text: str, spans: Sequence[ClauseSegment], index: int, before: 
         seen += [f"N:{word}" for word in words_of(text[spans[index + 1].start : spans[index + 1].end])[:3]]
     opening = words_of(text[:200])[:4]
     seen += [f"M:{word}" for word in opening] + [f"MB:{'_'.join(opening[:2])}"]
-    if _QUOTED.search(text):
+    if _is_quoting(text):
         seen.append("holds a quotation")
     if before is not None:
         seen += [f"R:{word}" for word in set(words_of(before[:400])[:12])] + ["later"]
@@ -286,7 +292,7 @@ def message_observations(text: str, before: str | None) -> list[str]:
     words = words_of(text)
     seen = [f"mu:{word}" for word in set(words)] + [f"mb:{one}_{two}" for one, two in pairwise(words)]
     seen += [f"mo:{'_'.join(words[:2])}", f"mo1:{words[0] if words else ''}"]
-    if _QUOTED.search(text):
+    if _is_quoting(text):
         seen.append("mq")
     if before is not None:
         seen += [f"mR:{word}" for word in set(words_of(before[:400])[:15])] + ["mlater"]
@@ -321,26 +327,26 @@ def token_rows(
     text: str, before: str | None, spans: Sequence[ClauseSegment], word_id: Callable[[str], int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The tokens of a message after those of the one before it, as numbers, and the segment of each (-1: of none)."""
-    rows = [[*_token(match[0], word_id), 1] for match in islice(_PIECE.finditer(before or ""), _EARLIER)]
-    rows.append([0, *(_bucket(f"<{number}>") for number in range(4)), *[0] * FLAGS])
-    segment = [-1] * len(rows)
+    rows = [(*_token(match[0], word_id), 1) for match in islice(_PIECE.finditer(before or ""), _EARLIER)]
+    rows.append((0, *(_bucket(f"<{number}>") for number in range(4)), *[0] * FLAGS))
+    segment, starts = [-1] * len(rows), [span.start for span in spans]
     for match in islice(_PIECE.finditer(text), _LATER):
-        rows.append([*_token(match[0], word_id), 0])
-        place = bisect_right(spans, match.start(), key=lambda span: span.start) - 1
+        rows.append((*_token(match[0], word_id), 0))
+        place = bisect_right(starts, match.start()) - 1
         segment.append(place if place >= 0 and match.start() < spans[place].end else -1)
     return np.array(rows), np.array(segment)
 
 
-def _token(piece: str, word_id: Callable[[str], int]) -> list[int]:
+@lru_cache(maxsize=20_000)
+def _token(piece: str, word_id: Callable[[str], int]) -> tuple[int, ...]:
     """The word, four hashes of it, and marks: capital, all capitals, number, punctuation, no vector."""
     word = "0" * min(len(piece), 4) if piece.isdigit() else fold(piece)
     known = word_id(word)
     hashes = (_bucket(f"w{word}"), _bucket(f"p{word[:3]}"), _bucket(f"s{word[-3:]}"), _bucket(f"q{word[:5]}"))
     capitals = piece.isupper() and len(piece) > 1
-    return [known, *hashes, piece[:1].isupper(), capitals, piece.isdigit(), not piece[0].isalnum(), known == 0]
+    return (known, *hashes, piece[:1].isupper(), capitals, piece.isdigit(), not piece[0].isalnum(), known == 0)
 
 
-@lru_cache(maxsize=20_000)
 def _bucket(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "replace")) % BUCKETS
 
@@ -366,17 +372,19 @@ def _one_network(
     x = np.concatenate([vectors, net["hashed"][tokens[:, 1:5]].sum(axis=1), tokens[:, 5:].astype(np.float32)], axis=1)
     x = _relu(x @ net["inner_weight"].T + net["inner_bias"])
     for number, gap in enumerate(GAPS):
-        weight = net[f"convolutions_{number}_weight"]
-        padded = np.pad(x, ((gap, gap), (0, 0)))
-        seen = sum(padded[k * gap : k * gap + len(x)] @ weight[:, :, k].T for k in range(3))
-        x = x + _relu(seen + net[f"convolutions_{number}_bias"])
-    own = segment >= 0
-    whole = x[own].max(axis=0) if own.any() else np.full(x.shape[1], -10, np.float32)
+        padded = np.zeros((len(x) + 2 * gap, x.shape[1]), np.float32)
+        padded[gap:-gap] = x
+        seen = np.concatenate([padded[k * gap : k * gap + len(x)] for k in range(3)], axis=1)
+        x = x + _relu(seen @ net[f"convolutions_{number}_weight"] + net[f"convolutions_{number}_bias"])
     mean, peak = np.zeros((count, x.shape[1]), np.float32), np.full((count, x.shape[1]), -10, np.float32)
     words = np.zeros((count, vectors.shape[1]), np.float32)
-    for place in set(segment[own].tolist()):
-        rows = segment == place
-        mean[place], peak[place], words[place] = x[rows].mean(axis=0), x[rows].max(axis=0), vectors[rows].mean(axis=0)
+    places, starts, sizes = np.unique(segment[segment >= 0], return_index=True, return_counts=True)
+    if len(places):  # the tokens of a segment stand side by side
+        x, own = x[segment >= 0], vectors[segment >= 0]
+        mean[places] = np.add.reduceat(x, starts) / sizes[:, None]
+        peak[places] = np.maximum.reduceat(x, starts)
+        words[places] = np.add.reduceat(own, starts) / sizes[:, None]
+    whole = peak.max(axis=0)
     beside = np.pad(mean, ((1, 1), (0, 0)))
     told = np.broadcast_to(whole @ net["whole_weight"].T + net["whole_bias"], mean.shape)
     seen = np.concatenate([mean, peak, told, beside[:-2] + beside[2:], words], axis=1)
@@ -451,7 +459,11 @@ def _stored_model() -> _Model:
 
 def _stored_network(stored: Mapping[str, NDArray[np.float32]], prefix: str) -> Mapping[str, Weights]:
     own = {name.removeprefix(prefix): stored[name] for name in stored if name.startswith(prefix)}
-    return {name: value.astype(np.float32) * own.get(f"{name}_scale", np.float32(1)) for name, value in own.items()}
+    net = {name: value.astype(np.float32) * own.get(f"{name}_scale", np.float32(1)) for name, value in own.items()}
+    for number in range(len(GAPS)):  # one product for the three tokens that a convolution sees
+        weight = net[f"convolutions_{number}_weight"]
+        net[f"convolutions_{number}_weight"] = weight.transpose(2, 1, 0).reshape(-1, len(weight))
+    return net
 
 
 def _slots(seen: Iterable[str]) -> list[int]:

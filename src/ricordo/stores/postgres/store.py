@@ -19,19 +19,12 @@ from ricordo.stores.derived_rows import row_to_fact
 from ricordo.stores.postgres import derived_statements, documents_keys_jobs, owner_statements, schema
 from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.items import PostgresItems
-from ricordo.stores.postgres.people import PostgresPeople, lock_owner
+from ricordo.stores.postgres.people import PostgresPeople, first_row
 from ricordo.stores.postgres.pool import Pool, is_pooled, options_of, snapshot
 from ricordo.stores.postgres.replica import READ_LAG, ReadReplica
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
-from ricordo.stores.postgres.transaction import (
-    LONG_TIMEOUT,
-    Cursor,
-    OwnerTransactions,
-    RetryTransaction,
-    Transaction,
-    row_security_for,
-)
+from ricordo.stores.postgres.transaction import LONG_TIMEOUT, Cursor, OwnerTransactions, Transaction, row_security_for
 from ricordo.stores.postgres.turns import PostgresTurns, erasure_lock
 from ricordo.stores.topic_rules import unpacked
 from ricordo.stores.turn_rows import micros
@@ -212,8 +205,8 @@ def _erase(transaction: Transaction, owner: Owner) -> dict[str, int]:
     transaction.send(owner_statements.LOCK_ERASURES, {"lock": erasure_lock(owner)})
     transaction.send(owner_statements.NOTE_ERASURE, {**mine, "now": micros(datetime.now(UTC))})
     transaction.send(owner_statements.ADD_OWNER, {**mine, "tenant_id": owner.tenant_id, "user_id": owner.user_id})
-    if not lock_owner(transaction, owner):  # an owner that does not exist cannot be locked, and an append would add it
-        raise RetryTransaction("the owner was deleted meanwhile")
+    # An owner that does not exist cannot be locked, and an append would add it before the end of this.
+    first_row(transaction.send(owner_statements.LOCK_OWNER, mine))
     transaction.send(owner_statements.LOCK_ALL_SESSIONS, mine)
     deleted = {name: transaction.send(statement, mine) for name, statement in _ERASE.items()}
     return {name: transaction.count(deleted[name]) for name in _REPORTED}
