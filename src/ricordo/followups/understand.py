@@ -8,7 +8,7 @@ context twice gives the same context.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
@@ -100,6 +100,7 @@ def past_turn(turn: Turn) -> PastTurn:
     return PastTurn(turn.turn_number, turn.query, response, chunk_ids, derive_items(response, chunk_ids))
 
 
+@lru_cache(maxsize=2_048)
 def said_in(answer: str) -> str:
     """An answer with the reader's own sentences blanked, so that places in it stay; empty if it says nothing else."""
     said = _fixed_sentences().sub(lambda found: " " * len(found[0]), answer)
