@@ -197,7 +197,6 @@ _MOST_WORDS = 32  # of a longer question only the rarest words count
 _LEADING = 64  # messages among which the one with most of the question's words is looked for
 _MOST_OF_IT = 0.8  # share of the question from which on words know it
 _DOUBT = 1.5  # how steeply the certainty of words falls below that share
-_NEIGHBOUR_MEANING = 0.1
 _STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
 _MOST_SIMILAR = 8.0  # standard deviations; what is beyond counts no more
 _NAMED = 2 / 3  # how much a named speaker's own messages count beside those of a role
@@ -386,8 +385,10 @@ def meaning_evidence(
     rows = index.near(query, np.flatnonzero(words > _LIKELY_WORDS))
     alone = similarities(index.codes if isinstance(rows, slice) else index.codes.take(rows), query)
     # A little of the neighbours' similarity: an answer belongs to its question's topic even if it does not name it.
-    weight = np.float32(_NEIGHBOUR_MEANING) * index.links.nearness[rows]
-    raw = (alone + index.links.around(rows, weight * alone)) / (1 + index.links.around(rows, weight))
+    links = index.links
+    weight = links.meaning[rows]
+    around = links.meaning_around if isinstance(rows, slice) else links.around(rows, weight)
+    raw = (alone + links.around(rows, weight * alone)) / (1 + around)
     mean, spread = _typical(index, query, known, rows, alone)
     low, high = mean - 3 * spread, float(raw.max(initial=mean, where=allowed[rows]))
     if high - low < 1e-6:
@@ -432,7 +433,10 @@ def _typical(
     index: OwnerIndex, query: Vectors, known: NDArray[np.bool_], rows: Rows | slice, alone: Vectors
 ) -> tuple[float, float]:
     """Mean and standard deviation of the similarity to all allowed messages; estimated by a sample in a large index."""
-    likeness = alone[known[rows]] if index.is_exact else index.sample(query, known)
+    if not index.is_exact:
+        likeness = index.sample(query, known)
+    else:
+        likeness = alone if isinstance(rows, slice) and known.all() else alone[known[rows]]
     return float(likeness.mean()), float(likeness.std())
 
 

@@ -180,6 +180,7 @@ _PAGE = 50  # content words from which on a message is long
 _LONG_QUESTION = 15  # content words from which on a message that ends with a question also tells something
 _LENT = 0.8  # the most that a neighbour's word counts
 _MOST_MATCHES = 16  # a word in more than one of so many rows is common, and kept as a column
+_NEIGHBOUR_MEANING = 0.1
 _COLUMNS = 128  # common words that are kept
 # The parameters k1 and b of BM25.
 REPETITION, _LENGTH = 1.2, 0.75
@@ -523,10 +524,12 @@ class Links:
         )
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
+        self.meaning = np.float32(_NEIGHBOUR_MEANING) * self.nearness
+        self.meaning_around = self.around(slice(0, missing), self.meaning)
         self.lending = np.append(np.minimum(np.float32(_LENT), self.nearness), np.float32(0))
         # 0 up to fifty content words, 1 from five hundred: a page holds many words and little of each.
         self.pages = np.log10(np.maximum(lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)
-        window = lengths + self.around(slice(0, len(lengths)), self.lending[:-1] * lengths)
+        window = lengths + self.around(slice(0, missing), self.lending[:-1] * lengths)
         mean = max(float(window.mean()), 1.0) if missing else 1.0
         self.norm = (REPETITION * (1 - _LENGTH + _LENGTH * np.append(window, 1) / mean)).astype(np.float32)
 
