@@ -18,10 +18,7 @@ from ricordo.records.turns import Message, Turn, canonical
 CUT_MARK = "..."
 LONGEST_PIECE = 65_536  # characters: a tokenizer takes seconds for a million stars or blanks without a word
 SPARED = 128  # characters of a very long text that are not tried one by one
-COUNTED, MOST_COUNTED = (
-    1_024,
-    2_000,
-)  # texts whose counts are kept, and their characters: the next context has them again
+COUNTED, MOST_COUNTED = 1_024, 2_000  # texts whose counts are kept for the next context, and their characters
 SEAM = 2  # tokens by which the parts of a text and the whole may differ
 Key = TypeVar("Key")
 

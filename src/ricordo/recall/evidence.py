@@ -262,15 +262,13 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
         if column := index.column(asked[at][1], found[at]):
             said.append(column.times)
             holders = column.holders
-            np.add(column.lent, links.norm, out=part)
-            np.divide(column.lent, part, out=part)
+            np.divide(column.lent, np.add(column.lent, links.norm, out=part), out=part)
             part *= np.float32(_idf(count, holders) * (REPETITION + 1))
             total += part
         else:  # of a rare word, only the rows that it reaches
             for each in found[at]:  # the variants of a word: a message may contain two
                 times[each.rows] += each.counts
-            rows = found[at][0].rows if len(found[at]) == 1 else np.flatnonzero(times)
-            said.append(rows)
+            said.append(rows := found[at][0].rows if len(found[at]) == 1 else np.flatnonzero(times))
             holders = len(rows)
             links.lend(times, rows)
             reached = np.concatenate((rows, links.after[rows], links.two_after[rows], links.before[rows]))
@@ -283,8 +281,8 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
     total = total[:count]
     best = float(total.max(initial=0, where=allowed))
     weight = float(worths.sum() + sizes.count(0) * _idf(count + _ELSEWHERE, 0))
-    around = _said_around(links, said, _leading(total, allowed, best)).any(axis=1)
-    contained = float((worths @ around).max(initial=0))
+    around = _said_around(links, said, _leading(total, allowed, best))
+    contained = float((worths @ around.any(axis=1)).max(initial=0))
     return WordEvidence(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),

@@ -49,7 +49,7 @@ class Matches(NamedTuple):
 
     def since(self, row: int) -> "Matches":
         """What occurs from a row on."""
-        first = int(np.searchsorted(self.keys, self.keys[0] & ~_ROW | row)) if row else 0
+        first = np.searchsorted(self.keys, self.keys[0] & ~_ROW | row)
         return Matches(self.keys[first:], self.counts[first:])
 
 
@@ -471,45 +471,37 @@ class OwnerIndex:
 
 
 class WordColumn:
-    """How often a word occurs in each row, and with what neighbours lend; the last place is no row and stays 0.
+    """How often a word occurs in each row (`times`), and with what neighbours lend (`lent`); the last place is no row.
 
     Rows are only added, so what is known of earlier ones holds, except beside new ones.
     """
 
     def __init__(self) -> None:
-        self._times, self._lent = Column(np.float32), Column(np.float32)
-        self.holders = 0
-
-    @property
-    def times(self) -> Vectors:
-        """How often each row says it."""
-        return self._times.array
-
-    @property
-    def lent(self) -> Vectors:
-        """How often each row says it, with what its neighbours lend."""
-        return self._lent.array
+        self._columns = Column(np.float32), Column(np.float32)
+        self.holders, self._known = 0, -1
 
     def extend(self, matches: Sequence[Matches], links: "Links") -> None:
         """Take in the rows that were added to the index."""
-        known, count = max(len(self.times) - 1, 0), len(links.lengths)
-        if len(self.times) > count:
+        first, count = max(self._known, 0), len(links.lengths)
+        if self._known == count:
             return
-        for column in (self._times, self._lent):
-            column.extend_blank(count + 1 - len(column.array))
+        for column in self._columns:
+            column.extend_blank(count - self._known)
+        self.times, self.lent = (column.array for column in self._columns)
         for each in matches:
-            fresh = each.since(known)
+            fresh = each.since(first)
             self.times[fresh.rows] += fresh.counts
-        self.holders += int(np.count_nonzero(self.times[known:]))
-        if not known:
+        self.holders += int(np.count_nonzero(self.times[first:]))
+        if not first:
             self.lent[:] = self.times
             links.lend(self.lent, np.flatnonzero(self.times))
-            return
-        new = np.arange(known, count)
-        rows = np.concatenate((new, links.before[new], links.after[new], links.two_after[new]))
-        self.lent[rows] = self.times[rows]
-        for beside in (links.before[rows], links.two_before[rows], links.after[rows]):
-            self.lent[rows] += links.lending[beside] * self.times[beside]
+        else:
+            new = np.arange(first, count)
+            rows = np.concatenate((new, links.before[new], links.after[new], links.two_after[new]))
+            self.lent[rows] = self.times[rows]
+            for beside in (links.before[rows], links.two_before[rows], links.after[rows]):
+                self.lent[rows] += links.lending[beside] * self.times[beside]
+        self._known = count
 
 
 class Links:
