@@ -157,7 +157,7 @@ class Codebook:
         """Which rows have one of the names."""
         codes = [self._code_of[name] for name in names if name in self._code_of]
         if len(codes) == 1:
-            return self.codes == codes[0]
+            return np.equal(self.codes, codes[0])
         wanted = np.zeros(len(self.names) + 1, dtype=np.bool_)  # the last place is that of the code -1: no name
         wanted[codes] = True
         return wanted[self.codes]
@@ -181,7 +181,7 @@ _LONG_QUESTION = 15  # content words from which on a message that ends with a qu
 _LENT = 0.8  # the most that a neighbour's word counts
 _MOST_MATCHES = 16  # a word in more than one of so many rows is common, and kept as a column
 _NEIGHBOUR_MEANING = 0.1
-_COLUMNS = 128  # common words that are kept
+_LARGE, _COLUMNS = 512, 128  # rows from which on an index keeps common words, and how many
 # The parameters k1 and b of BM25.
 REPETITION, _LENGTH = 1.2, 0.75
 
@@ -410,11 +410,11 @@ class OwnerIndex:
         return self._links
 
     def column(self, variants: tuple[int, ...], matches: Sequence[Matches]) -> "WordColumn | None":
-        """A common word, by its variants, in every row; None for another word."""
-        if _MOST_MATCHES * sum(len(each.keys) for each in matches) <= len(self):
+        """A common word of a large index, by its variants, in every row; None for another word."""
+        if len(self) < _LARGE or _MOST_MATCHES * sum(len(each.keys) for each in matches) <= len(self):
             return None
-        column = self._columns.get(variants) or WordColumn()
-        self._columns.put(variants, column)
+        if (column := self._columns.get(variants)) is None:
+            self._columns.put(variants, column := WordColumn())
         column.extend(matches, self.links)
         return column
 

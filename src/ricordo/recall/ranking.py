@@ -193,7 +193,8 @@ class _Evidence:
 
     def reasons(self, index: "OwnerIndex", rows: Sequence[int]) -> Iterator[tuple[str, ...]]:
         """Why each of some rows was found."""
-        told = [_at(kind, rows) for kind in (self.meaning and self.meaning.share, *map(self.others.get, _TOLD))]
+        meant = None if self.meaning is None else self.meaning.share
+        told = [_at(kind, rows) for kind in (meant, *(self.others[name] for name in _TOLD))]
         named = f"time: {', '.join(period.text for period in self.periods)}"
         for row, (said, near), meaning, time, speaker, kind, topic in zip(
             rows, self.words.said_by(index, rows), *told, strict=True
