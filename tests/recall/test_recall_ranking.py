@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from math import isfinite
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -55,6 +56,17 @@ def test_hits_are_sound(messages: list[Row], text: str, filters: Filters, limit:
     assert all(passes(by_id[hit.message_id], filters) for hit in hits)
     assert all(isfinite(hit.score) and 0 <= hit.score <= 1 and hit.reasons for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@given(rows(), said, st.integers(1, 4))
+def test_asking_while_it_grows_changes_nothing(messages: list[Row], text: str, step: int) -> None:
+    """What an index keeps of a question's words holds for the rows that come later, also between earlier ones."""
+    growing = index_of()
+    for start in range(0, len(messages), step):
+        growing.add(messages[start : start + step])
+        whole = ask(index_of(*messages[: start + step]), text)
+        with patch.object(index_module, "_LARGE", 0):
+            assert ask(growing, text) == whole
 
 
 @given(rows(), said, st.randoms(use_true_random=False))

@@ -18,6 +18,7 @@ from ricordo.records.turns import Message, Turn, canonical
 CUT_MARK = "..."
 LONGEST_PIECE = 65_536  # characters: a tokenizer takes seconds for a million stars or blanks without a word
 SPARED = 128  # characters of a very long text that are not tried one by one
+COUNTED, MOST_COUNTED = 1_024, 2_000  # texts whose counts are kept for the next context, and their characters
 SEAM = 2  # tokens by which the parts of a text and the whole may differ
 Key = TypeVar("Key")
 
@@ -284,7 +285,8 @@ def _counting(vocabulary: Any) -> Callable[[str], int]:
                 return len(ordinary(text))
         return len(flat(text)) // 4
 
-    return count
+    again = lru_cache(maxsize=COUNTED)(count)
+    return lambda text: again(text) if len(text) <= MOST_COUNTED else count(text)
 
 
 def counter_for(model: str, language: str = "en") -> TokenCounter:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language_of
-from ricordo.recall.index import OwnerIndex, Rows
+from ricordo.recall.index import REPETITION, Links, OwnerIndex, Rows
 from ricordo.recall.quantization import Vectors, similarities
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def spellings(word: str) -> set[str]:
     return found
 
 
+@lru_cache(maxsize=64)
 def question_words(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Each distinct meaningful word of a question with the hashes that may stand for it in a message.
 
@@ -182,6 +183,7 @@ def named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str]:
     return named if len(named) < len(everyone) else frozenset()
 
 
+@lru_cache(maxsize=64)
 def pointed_role(question: str) -> str | None:
     """The role that a question asks about: "assistant" for what you said, "user" for me and mine."""
     folded = fold(question.replace("\u2019", "'"))
@@ -190,14 +192,11 @@ def pointed_role(question: str) -> str | None:
     return "user" if _ME.search(folded) else None
 
 
-# The parameters k1 and b of BM25.
-_REPETITION, _LENGTH = 1.2, 0.75
 _ELSEWHERE = 50  # messages added to the count for rarity: in a small index no word is rare or common yet
 _MOST_WORDS = 32  # of a longer question only the rarest words count
 _LEADING = 64  # messages among which the one with most of the question's words is looked for
 _MOST_OF_IT = 0.8  # share of the question from which on words know it
 _DOUBT = 1.5  # how steeply the certainty of words falls below that share
-_NEIGHBOUR_MEANING = 0.1
 _STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
 _MOST_SIMILAR = 8.0  # standard deviations; what is beyond counts no more
 _NAMED = 2 / 3  # how much a named speaker's own messages count beside those of a role
@@ -212,15 +211,15 @@ _YEARS_BACK = 10
 class WordEvidence:
     """How much of the question each message and its neighbours contain, and which rows contain which word.
 
-    `said` has a line for each of `found`, the words that occur in the index, and a column for each row; the last column
-    stands for a missing neighbour. `worths` are the weights of these words, `asked` is the weight of all words of the
-    question. `certainty` says how much words know of this question: 1 if some message and its neighbours contain most
-    of it, near 0 if the best has only a common word of it.
+    `found` are the words that occur in the index, `said` where each occurs: how often in every row, or the rows;
+    `worths` are the weights of these words, `asked` is the weight of all words of the question. `certainty` says how
+    much words know of this question: 1 if some message and its neighbours contain most of it, near 0 if the best has
+    only a common word of it.
     """
 
     share: Vectors
     found: tuple[str, ...]
-    said: NDArray[np.bool_]
+    said: "Sequence[Vectors | Rows]"
     worths: NDArray[np.float64]
     asked: float
     certainty: float
@@ -230,14 +229,15 @@ class WordEvidence:
         if not turns or self.asked <= 0:
             return [0.0] * len(turns)
         first = np.cumsum([0, *map(len, turns[:-1])])
-        said = np.logical_or.reduceat(self.said[:, np.concatenate(turns)], first, axis=1)
+        said = np.logical_or.reduceat(_contained(self.said, np.concatenate(turns), len(self.share)), first, axis=1)
         # Rounded, because the last bit of a sum may depend on the number of turns.
         shares: list[float] = (np.einsum("i,ij->j", self.worths, said) / self.asked).round(9).tolist()
         return shares
 
     def said_by(self, index: OwnerIndex, rows: Sequence[int]) -> list[tuple[list[str], list[str]]]:
         """The words of the question in each of some messages, and those that only its neighbours contain."""
-        own, near = self.said[:, rows], _said_around(index, self.said, rows)
+        around = _said_around(index.links, self.said, np.array(rows, dtype=np.intp))
+        own, near = around[:, 0], around.any(axis=1)
         columns = zip(own.T.tolist(), (near & ~own).T.tolist(), strict=True)
         return [(list(compress(self.found, mine)), list(compress(self.found, theirs))) for mine, theirs in columns]
 
@@ -249,33 +249,40 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
     must not be found by every word of the page before it.
     """
     count = len(index)
-    width = count + 1  # the last column stands for neighbours beyond the ends of sessions
     asked = question_words(question)
     found = index.postings.find([variants for _, variants in asked])
-    sizes = [sum(len(each.rows) for each in own) for own in found]
+    sizes = [sum(len(each.keys) for each in own) for own in found]
     chosen = sorted((at for at, size in enumerate(sizes) if size), key=sizes.__getitem__)[:_MOST_WORDS]
     links = index.links
-    lengths = links.window_lengths
-    norm = _REPETITION * (1 - _LENGTH + _LENGTH * np.append(lengths, 1) / max(float(lengths.mean()), 1.0))
-    norm = norm.astype(np.float32)
-    said = np.zeros((len(chosen), width), dtype=np.bool_)
+    said: list[Vectors | Rows] = []
     worths = np.zeros(len(chosen))
-    total = np.zeros(width, dtype=np.float32)
-    for place, at in enumerate(chosen):  # word by word: arrays that stay in the cache
-        times = np.zeros(width, dtype=np.float32)
-        for rows, counts in found[at]:  # the variants of a word: a message may contain two
-            times[rows] = counts if len(found[at]) == 1 else times[rows] + counts
-        np.greater(times, 0, out=said[place])
-        holders = int(np.count_nonzero(said[place]))
+    # The last place of these stands for neighbours beyond the ends of sessions.
+    total, times, part = (np.zeros(count + 1, dtype=np.float32) for _ in range(3))
+    for place, at in enumerate(chosen):
+        if column := index.column(asked[at][1], found[at]):
+            said.append(column.times)
+            holders = column.holders
+            np.divide(column.lent, np.add(column.lent, links.norm, out=part), out=part)
+            part *= np.float32(_idf(count, holders) * (REPETITION + 1))
+            total += part
+        else:  # of a rare word, only the rows that it reaches
+            for each in found[at]:  # the variants of a word: a message may contain two
+                times[each.rows] += each.counts
+            said.append(rows := found[at][0].rows if len(found[at]) == 1 else np.flatnonzero(times))
+            holders = len(rows)
+            links.lend(times, rows)
+            reached = np.concatenate((rows, links.after[rows], links.two_after[rows], links.before[rows]))
+            score = times[reached]
+            score /= score + links.norm[reached]
+            score *= np.float32(_idf(count, holders) * (REPETITION + 1))
+            total[reached] += score
+            times[reached] = 0
         worths[place] = _idf(count + _ELSEWHERE, holders)
-        links.lend(times, found[at])
-        times /= times + norm
-        times *= np.float32(_idf(count, holders) * (_REPETITION + 1))
-        total += times
     total = total[:count]
     best = float(total.max(initial=0, where=allowed))
     weight = float(worths.sum() + sizes.count(0) * _idf(count + _ELSEWHERE, 0))
-    contained = float((worths @ _said_around(index, said, _leading(total, allowed, best))).max(initial=0))
+    around = _said_around(links, said, _leading(total, allowed, best))
+    contained = float((worths @ around.any(axis=1)).max(initial=0))
     return WordEvidence(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),
@@ -328,12 +335,23 @@ def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> Rows:
     return found[:_LEADING]
 
 
-def _said_around(index: OwnerIndex, said: NDArray[np.bool_], rows: Rows | Sequence[int]) -> NDArray[np.bool_]:
-    """Which words each of some rows and its neighbours contain."""
-    links = index.links
-    found: NDArray[np.bool_] = (
-        said[:, rows] | said[:, links.before[rows]] | said[:, links.two_before[rows]] | said[:, links.after[rows]]
-    )
+def _said_around(links: Links, said: "Sequence[Vectors | Rows]", rows: Rows) -> NDArray[np.bool_]:
+    """Which words each of some rows, the two before it and the one after it contain: words x 4 x rows."""
+    around = np.concatenate((rows, links.before[rows], links.two_before[rows], links.after[rows]))
+    return _contained(said, around, len(links.lengths)).reshape(len(said), 4, len(rows))
+
+
+def _contained(said: "Sequence[Vectors | Rows]", rows: Rows, count: int) -> NDArray[np.bool_]:
+    """Which words each of some rows contains: words x rows."""
+    found = np.zeros((len(said), len(rows)), dtype=np.bool_)
+    mark = np.zeros(count + 1, dtype=np.bool_)
+    for place, where in enumerate(said):
+        if where.dtype == np.float32:
+            np.greater(where[rows], 0, out=found[place])
+        else:
+            mark[where] = True
+            found[place] = mark[rows]
+            mark[where] = False
     return found
 
 
@@ -365,8 +383,10 @@ def meaning_evidence(
     rows = index.near(query, np.flatnonzero(words > _LIKELY_WORDS))
     alone = similarities(index.codes if isinstance(rows, slice) else index.codes.take(rows), query)
     # A little of the neighbours' similarity: an answer belongs to its question's topic even if it does not name it.
-    weight = np.float32(_NEIGHBOUR_MEANING) * index.links.nearness[rows]
-    raw = (alone + index.links.around(rows, weight * alone)) / (1 + index.links.around(rows, weight))
+    links = index.links
+    weight = links.meaning[rows]
+    around = links.meaning_around if isinstance(rows, slice) else links.around(rows, weight)
+    raw = (alone + links.around(rows, weight * alone)) / (1 + around)
     mean, spread = _typical(index, query, known, rows, alone)
     low, high = mean - 3 * spread, float(raw.max(initial=mean, where=allowed[rows]))
     if high - low < 1e-6:
@@ -411,7 +431,10 @@ def _typical(
     index: OwnerIndex, query: Vectors, known: NDArray[np.bool_], rows: Rows | slice, alone: Vectors
 ) -> tuple[float, float]:
     """Mean and standard deviation of the similarity to all allowed messages; estimated by a sample in a large index."""
-    likeness = alone[known[rows]] if index.is_exact else index.sample(query, known)
+    if not index.is_exact:
+        likeness = index.sample(query, known)
+    else:
+        likeness = alone if isinstance(rows, slice) and known.all() else alone[known[rows]]
     return float(likeness.mean()), float(likeness.std())
 
 

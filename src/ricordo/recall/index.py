@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ricordo.engine.core import LRU
 from ricordo.recall.quantization import (
     BinaryVectors,
     QuantizedVectors,
@@ -32,13 +33,24 @@ if TYPE_CHECKING:
 Rows = NDArray[np.int64]
 _GROWTH = 8  # a run is not merged if it is this many times as long as the next
 _ROW_BITS = 32
+_ROW = (1 << _ROW_BITS) - 1
 
 
 class Matches(NamedTuple):
-    """The rows that contain a word, each once, and how often they do."""
+    """Where a word occurs: word << 32 | row, each once and in order, and how often."""
 
-    rows: Rows
+    keys: Rows
     counts: NDArray[np.uint16]
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that contain the word."""
+        return self.keys & _ROW
+
+    def since(self, row: int) -> "Matches":
+        """What occurs from a row on."""
+        first = np.searchsorted(self.keys, self.keys[0] & ~_ROW | row)
+        return Matches(self.keys[first:], self.counts[first:])
 
 
 class Postings:
@@ -71,7 +83,7 @@ class Postings:
             ends = np.searchsorted(said, bounds).tolist()
             for place, low, high in zip(places, ends[: len(places)], ends[len(places) :], strict=True):
                 if low < high:
-                    found[place].append(Matches(said[low:high] & (1 << _ROW_BITS) - 1, how_often[low:high]))
+                    found[place].append(Matches(said[low:high], how_often[low:high]))
         return found
 
 
@@ -143,8 +155,11 @@ class Codebook:
 
     def among(self, names: Collection[str]) -> NDArray[np.bool_]:
         """Which rows have one of the names."""
+        codes = [self._code_of[name] for name in names if name in self._code_of]
+        if len(codes) == 1:
+            return np.equal(self.codes, codes[0])
         wanted = np.zeros(len(self.names) + 1, dtype=np.bool_)  # the last place is that of the code -1: no name
-        wanted[[self._code_of[name] for name in names if name in self._code_of]] = True
+        wanted[codes] = True
         return wanted[self.codes]
 
     def _code(self, name: str | None) -> int:
@@ -164,7 +179,11 @@ _NEAR = 20  # words from which on a neighbour's words count proportionally less
 _PAGE = 50  # content words from which on a message is long
 _LONG_QUESTION = 15  # content words from which on a message that ends with a question also tells something
 _LENT = 0.8  # the most that a neighbour's word counts
-_MOST_MATCHES = 16  # a word in more than one of so many rows is lent by whole arrays
+_MOST_MATCHES = 16  # a word in more than one of so many rows is common, and kept as a column
+_NEIGHBOUR_MEANING = 0.1
+_LARGE, _COLUMNS = 512, 128  # rows from which on an index keeps common words, and how many
+# The parameters k1 and b of BM25.
+REPETITION, _LENGTH = 1.2, 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +265,7 @@ class OwnerIndex:
         self._vectors, self._scales = Column(np.int8, dimensions), Column(np.float32)
         self._has_vector = Column(np.bool_)
         self._links: Links | None = None
+        self._columns: LRU[tuple[int, ...], WordColumn] = LRU(_COLUMNS)
         self._binary: BinaryVectors | None = None
         self.add(rows)
 
@@ -389,6 +409,15 @@ class OwnerIndex:
             self._links = Links(self.lengths, np.array(self._before), np.array(self._after))
         return self._links
 
+    def column(self, variants: tuple[int, ...], matches: Sequence[Matches]) -> "WordColumn | None":
+        """A common word of a large index, by its variants, in every row; None for another word."""
+        if len(self) < _LARGE or _MOST_MATCHES * sum(len(each.keys) for each in matches) <= len(self):
+            return None
+        if (column := self._columns.get(variants)) is None:
+            self._columns.put(variants, column := WordColumn())
+        column.extend(matches, self.links)
+        return column
+
     def _link(self, session: int, rows: list[int]) -> None:
         """Insert rows in the order of their session; nearly always at the end."""
         places = self._places[rows[0] : rows[-1] + 1]
@@ -441,20 +470,60 @@ class OwnerIndex:
             return QuantizedVectors(self._vectors.array[numbers], self._scales.array[numbers]).floats()
 
 
+class WordColumn:
+    """How often a word occurs in each row (`times`), and with what neighbours lend (`lent`); the last place is no row.
+
+    Rows are only added, so what is known of earlier ones holds, except beside new ones.
+    """
+
+    def __init__(self) -> None:
+        self._columns = Column(np.float32), Column(np.float32)
+        self.holders, self._known = 0, -1
+
+    def extend(self, matches: Sequence[Matches], links: "Links") -> None:
+        """Take in the rows that were added to the index."""
+        first, count = max(self._known, 0), len(links.lengths)
+        if self._known == count:
+            return
+        for column in self._columns:
+            column.extend_blank(count - self._known)
+        self.times, self.lent = (column.array for column in self._columns)
+        for each in matches:
+            fresh = each.since(first)
+            self.times[fresh.rows] += fresh.counts
+        self.holders += int(np.count_nonzero(self.times[first:]))
+        if not first:
+            self.lent[:] = self.times
+            links.lend(self.lent, np.flatnonzero(self.times))
+        else:
+            new = np.arange(first, count)
+            rows = np.concatenate((new, links.before[new], links.after[new], links.two_after[new]))
+            self.lent[rows] = self.times[rows]
+            for beside in (links.before[rows], links.two_before[rows], links.after[rows]):
+                self.lent[rows] += links.lending[beside] * self.times[beside]
+        self._known = count
+
+
 class Links:
     """The neighbours of every row within its session, two before and one after, and their weights."""
 
     def __init__(self, lengths: Vectors, before: NDArray[np.int32], after: NDArray[np.int32]) -> None:
         # Row numbers with one more at the end, which stands for a missing neighbour.
-        missing = np.int32(len(lengths))
-        self.before, self.after = (np.append(np.where(each < 0, missing, each), missing) for each in (before, after))
+        missing = len(lengths)
+        self.lengths = lengths
+        self.before, self.after = (
+            np.append(np.where(each < 0, missing, each), missing).astype(np.intp) for each in (before, after)
+        )
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
+        self.meaning = np.float32(_NEIGHBOUR_MEANING) * self.nearness
+        self.meaning_around = self.around(slice(0, missing), self.meaning)
         self.lending = np.append(np.minimum(np.float32(_LENT), self.nearness), np.float32(0))
         # 0 up to fifty content words, 1 from five hundred: a page holds many words and little of each.
         self.pages = np.log10(np.maximum(lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)
-        self.window_lengths = lengths + self.around(slice(0, len(lengths)), self.lending[:-1] * lengths)
-        self._shifted = self._lent_by_shifts()
+        window = lengths + self.around(slice(0, missing), self.lending[:-1] * lengths)
+        mean = max(float(window.mean()), 1.0) if missing else 1.0
+        self.norm = (REPETITION * (1 - _LENGTH + _LENGTH * np.append(window, 1) / mean)).astype(np.float32)
 
     def around(self, rows: Rows | slice, values: Vectors) -> Vectors:
         """For each of some rows the sum of its neighbours' values, for neighbours that are among these rows."""
@@ -463,26 +532,8 @@ class Links:
         total: Vectors = spread[self.before[rows]] + spread[self.two_before[rows]] + spread[self.after[rows]]
         return total
 
-    def lend(self, times: Vectors, matches: Sequence[Matches]) -> None:
-        """Add to how often a word occurs in each row what it lends to its neighbours."""
-        if self._shifted and _MOST_MATCHES * sum(len(each.rows) for each in matches) > len(times):
-            after, two_after, before = (times * each for each in self._shifted)
-            times[1:] += after[:-1]
-            times[2:] += two_after[:-2]
-            times[:-1] += before[1:]
-            return
-        rows = matches[0].rows if len(matches) == 1 else np.flatnonzero(times)
+    def lend(self, times: Vectors, rows: Rows) -> None:
+        """Add to how often a word occurs in each row what the rows that say it lend to their neighbours."""
         lent = self.lending[rows] * times[rows]
         for beside in (self.after, self.two_after, self.before):
             times[beside[rows]] += lent
-
-    def _lent_by_shifts(self) -> tuple[Vectors, ...]:
-        """What each row lends to the next, the one after that and the one before; empty if sessions are interleaved."""
-        numbers, missing = np.arange(len(self.before)), len(self.before) - 1
-        lent = []
-        for beside, step in ((self.after, 1), (self.two_after, 2), (self.before, -1)):
-            there = beside < missing
-            if (beside[there] != numbers[there] + step).any():
-                return ()
-            lent.append(self.lending * there)
-        return tuple(lent)

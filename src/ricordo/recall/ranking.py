@@ -137,19 +137,12 @@ def rank(
         sure = (1 - evidence.given_up(weights) * weights.words / (weights.words + weights.meaning)) / weights.total
         words, numbers = evidence.words, np.minimum.accumulate(scores[rows] * sure).clip(0, 1).tolist()
         covered = words.coverage([index.same_turn(row) for row in rows])
-        each_row = zip(
-            rows, numbers, words.said_by(index, rows), covered, index.cosines(rows, question.vector), strict=True
-        )
+        reasons = evidence.reasons(index, rows)
+        each_row = zip(rows, numbers, reasons, covered, index.cosines(rows, question.vector), strict=True)
         through = dict.fromkeys(led, (_THROUGH,))
         return [
-            RankedMessage(
-                index.message_ids[row],
-                number,
-                evidence.reasons(index, row, *said) + through.get(row, ()),
-                share,
-                cosine,
-            )
-            for row, number, said, share, cosine in each_row
+            RankedMessage(index.message_ids[row], number, why + through.get(row, ()), share, cosine)
+            for row, number, why, share, cosine in each_row
         ]
 
 
@@ -198,25 +191,35 @@ class _Evidence:
                 total += np.float32(getattr(weights, name) * share) * kind
         return total.astype(np.float32)
 
-    def reasons(self, index: "OwnerIndex", row: int, said: Sequence[str], near: Sequence[str]) -> tuple[str, ...]:
-        """Why a row was found; `said` are the words it says, `near` those that its neighbours do."""
-        found = [f"words: {', '.join(said)}"] if said else []
-        if near:
-            found.append(f"words nearby: {', '.join(near)}")
-        if self.meaning is not None and index.has_vector[row] and self.meaning.share[row] >= 0.5:
-            found.append(f"meaning: {self.meaning.share[row]:.2f}")
-            if not said:
-                found.append("asked in other words")
-        told = {name: 0.0 if (kind := self.others[name]) is None else float(kind[row]) for name in _TOLD}
-        if told["time"] >= 0.25:
-            found.append(f"time: {', '.join(period.text for period in self.periods)}")
-        if told["speaker"]:
-            found.append(f"speaker: {index.speakers.name(row) or index.roles.name(row)}")
-        if told["kind"]:
-            found.append("kind: a thing of the kind that the question names")
-        if told["topic"]:
-            found.append(f"topic: {index.topics.name(row)}")
-        return tuple(found or ["meaning: weak"])
+    def reasons(self, index: "OwnerIndex", rows: Sequence[int]) -> Iterator[tuple[str, ...]]:
+        """Why each of some rows was found."""
+        meant = None if self.meaning is None else self.meaning.share
+        told = [_at(kind, rows) for kind in (meant, *(self.others[name] for name in _TOLD))]
+        named = f"time: {', '.join(period.text for period in self.periods)}"
+        for row, (said, near), meaning, time, speaker, kind, topic in zip(
+            rows, self.words.said_by(index, rows), *told, strict=True
+        ):
+            found = [f"words: {', '.join(said)}"] if said else []
+            if near:  # what only its neighbours say
+                found.append(f"words nearby: {', '.join(near)}")
+            if meaning >= 0.5 and index.has_vector[row]:
+                found.append(f"meaning: {meaning:.2f}")
+                if not said:
+                    found.append("asked in other words")
+            if time >= 0.25:
+                found.append(named)
+            if speaker:
+                found.append(f"speaker: {index.speakers.name(row) or index.roles.name(row)}")
+            if kind:
+                found.append("kind: a thing of the kind that the question names")
+            if topic:
+                found.append(f"topic: {index.topics.name(row)}")
+            yield tuple(found or ["meaning: weak"])
+
+
+def _at(kind: "Vectors | NDArray[np.bool_] | None", rows: Sequence[int]) -> list[float]:
+    """Evidence of one kind for some rows."""
+    return [0.0] * len(rows) if kind is None else kind[rows].tolist()
 
 
 def _gather(index: "OwnerIndex", question: RecallQuestion, allowed: NDArray[np.bool_]) -> _Evidence:
@@ -296,13 +299,16 @@ def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int]
     if limit < 1 or not len(rows):
         return [], set()
     told = scores[rows]
-    ordered = np.sort(told)[::-1]
+    ordered = np.sort(told[_at_least(told, _LEADING)])[::-1]
     first, leading = (told >= ordered[:places][-1] for places in (_FIRST, _LEADING))
-    leads = np.where(leading, np.exp((told - ordered[0]) / _CLOSE), 0)
+    leads = np.zeros_like(told)
+    leads[leading] = np.exp((told[leading] - ordered[0]) / _CLOSE)
     sessions, speakers = index.sessions.codes[rows], index.speakers.codes[rows]
     strength = np.bincount(sessions, leads)
     through = (strength[sessions] - leads) / strength.max() * index.links.nearness[rows]
-    same = np.isin(speakers, speakers[told == ordered[0]])
+    same = np.zeros(len(index.speakers.names) + 1, dtype=np.bool_)  # the last place is that of no speaker
+    same[speakers[told == ordered[0]]] = True
+    same = same[speakers]
     told += np.where(first, _LED_FIRST * through, _LED * (through - 1)) + _SAME_SPEAKER * (same - 1.0 * ~first)
     kept = _at_least(told, limit)
     place = dict(zip(rows[kept].tolist(), told[kept].tolist(), strict=True))

@@ -42,6 +42,7 @@ class CrisisRule:
     needs: tuple[str, ...]
     phrases: str
     together: tuple[tuple[str, ...], ...]
+    beginnings: str  # the first words of all groups: where none is found, no group is tried
     unless: tuple[str, ...]
 
 
@@ -57,6 +58,7 @@ class CrisisPhrases:
     notice: str
     replies: Mapping[str, str]
     expand: Mapping[str, str]
+    abbreviations: str
     rules: tuple[CrisisRule, ...]
     quiet: str
     contexts: Mapping[str, str]
@@ -114,12 +116,14 @@ def read_phrases(text: str, name: str) -> CrisisPhrases:
         data = tomllib.loads(text)
         words = {key: _slots(value, {}) for key, value in data.get("words", {}).items()}
         rules = tuple(_rule(each, words) for each in data["rule"])
+        short = filter(_WORD.fullmatch, data.get("expand", {}))
         return CrisisPhrases(
             language=data["language"],
             note=data["note"],
             notice=data["notice"].strip(),
             replies=_replies(data["replies"]),
             expand=dict(data.get("expand", {})),
+            abbreviations=rf"(?<![a-z0-9+])(?:{'|'.join(map(re.escape, short))})(?![a-z0-9+])",
             rules=rules,
             quiet=_pattern(data["quiet"], words) if data.get("quiet") else "",
             contexts={key: _pattern(value, words) for key, value in data.get("contexts", {}).items()},
@@ -152,6 +156,7 @@ def _rule(data: Mapping[str, Any], words: Mapping[str, str]) -> CrisisRule:
         needs=tuple(data["needs"]),
         phrases=_pattern(data["phrases"], words) if data.get("phrases") else "",
         together=tuple(tuple(_pattern([group], words) for group in each) for each in data.get("together", ())),
+        beginnings=_pattern([first for first, *_ in data["together"]], words) if data.get("together") else "",
         unless=tuple(data.get("unless", ())),
     )
 
@@ -253,7 +258,7 @@ def _expanded(plain: str, words: Sequence[str], known: CrisisPhrases) -> str:
     expand = known.expand
     if expand.keys().isdisjoint(words):
         return plain
-    return _WORD.sub(lambda word: expand.get(word[0], word[0]), plain)
+    return compiled(known.abbreviations).sub(lambda word: expand[word[0]], plain)
 
 
 def _signs(text: str, known: CrisisPhrases) -> list[CrisisRule]:
@@ -281,6 +286,8 @@ def _spans(rule: CrisisRule, text: str) -> Iterator[tuple[int, int]]:
     """Where the rule's phrases match, and where its word groups occur together in a sentence."""
     if rule.phrases:
         yield from (match.span() for match in compiled(rule.phrases).finditer(text))
+    if not rule.beginnings or not compiled(rule.beginnings).search(text):
+        return
     for first, *others in rule.together:
         for match in compiled(first).finditer(text):
             sentence = _sentence(text, match.start(), match.end())
