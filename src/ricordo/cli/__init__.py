@@ -5,6 +5,7 @@ commands, a thin layer over the Python API. A host waits for `ricordo hook` at e
 running process: so all other modules are imported after it is told apart.
 """
 
+import os
 import sys
 
 TYPE_CHECKING = False  # what `typing` says, without importing it
@@ -21,6 +22,7 @@ __all__ = ["COMMANDS", "main"]
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its products are small: threads would take longer than they
     if arguments[:1] == ["hook"]:
         from ricordo.cli.hook import call, parse
 
