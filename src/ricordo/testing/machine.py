@@ -15,7 +15,7 @@ from uuid import uuid4
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from ricordo.errors import RicordoError
+from ricordo.errors import RicordoError, StoreUnavailable
 from ricordo.records.derived import Fact, FactChange, Flag, Summary, Topic, TopicChange
 from ricordo.records.turns import (
     IndexedTurn,
@@ -84,6 +84,8 @@ class Agreement(RuleBasedStateMachine):
 def _outcome(operation: Callable[[Store], Any], store: Store) -> Any:
     try:
         return operation(store)
+    except StoreUnavailable:
+        raise  # no answer, and its cause must be seen
     except RicordoError as error:
         return type(error)
 
