@@ -363,7 +363,8 @@ def test_a_session_that_is_held_does_not_hold_the_group(postgres_store: Postgres
     """While an import holds one session, the writers of others go on alone after a moment."""
     known(postgres_store, (ANNA, "chat"), (ANNA, "lesson"))
     with psycopg.connect(postgres_url) as importer:
-        importer.execute("SELECT * FROM ricordo.sessions WHERE session_id = 'chat' FOR UPDATE")
+        held = "SELECT * FROM ricordo.sessions WHERE owner = %s AND session_id = 'chat' FOR UPDATE"
+        importer.execute(held, [ANNA.key])
         assert in_one_group(postgres_store, a_turn(), a_turn(session_id="lesson")) == [None, None]
         assert postgres_store.turns.append(a_turn(session_id="lesson")).turn_number == 3
     assert postgres_store.turns.append(a_turn()).turn_number == 3

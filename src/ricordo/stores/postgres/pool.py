@@ -34,7 +34,7 @@ from ricordo.stores.postgres.transaction import (
 
 T = TypeVar("T")
 
-ATTEMPTS = 10  # of one transaction that conflicts with others; every conflict lets one of the two commit
+ATTEMPTS = 30  # of one transaction that conflicts with others, within its timeout; each time one of the two commits
 SNAPSHOT_TIMEOUT = 600.0  # seconds for one read of a backup
 MOST_OF_AN_OPTION = 100_000
 _NUMBERS: dict[str, Callable[[str], float]] = {
