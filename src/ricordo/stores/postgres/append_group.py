@@ -118,11 +118,11 @@ class AppendGroup:
     def _write(self, transaction: Transaction, turns: list[NewTurn], kind: type["_Numbered"]) -> list["_Numbered"]:
         security = self._transactions.security
         owners = [kind(owner, list(mine), self._last) for owner, mine in groupby(turns, key=lambda new: new.turn.owner)]
-        if len(turns) > 1:
-            transaction.configure((_LOCK_TIMEOUT,))
         for each in owners:
             each.citus = security.citus
             transaction.configure(security.for_owner(each.owner.key))
+            if len(turns) > 1 and each is owners[0]:  # after an owner is named: only then it reaches the nodes of Citus
+                transaction.configure((_LOCK_TIMEOUT,))
             each.begin(transaction)
         for each in owners:
             if each.trips > 1 and len(owners) > 1:
