@@ -10,6 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -27,7 +28,6 @@ from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, Turn, message_id, open_turn, place, turn_id_of
 from ricordo.session import Session
-from ricordo.stores.service_protocols import ItemTransaction
 
 COLLECTION = "openai.agents"
 REPLACES = "openai.agents:replaces"  # the number of the turn that a turn was written in place of
@@ -164,7 +164,7 @@ class RicordoSession:
             turn_id = new_id(self._memory.clock.now())
             store.turns.load(session.info(), [_turn_of(left, turn, number, turn_id)])
             for key in filter(None, map(KeptItem.pointer, left)):
-                self._items.write(owner, partial(_attach, path(session.id), key, turn_id))
+                self._items.write(owner, methodcaller("attach", path(session.id), key, turn_id))
         store.turns.delete(owner, session.id, [turn.turn_number, *stale])
 
     def _clear(self, session: Session) -> None:
@@ -201,10 +201,6 @@ async def _to_the_end(change: Callable[..., T], *given: Any) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([changing])
         raise
-
-
-def _attach(place: str, key: str, turn_id: str, items: ItemTransaction) -> None:
-    items.attach(place, key, turn_id)
 
 
 def instructions(

@@ -153,7 +153,7 @@ class Files:
             if new[: len(old)] == old:
                 raise ToolError(f"The destination {command.new_path} is inside {command.old_path}")
             self._check_parents(items, new, command.new_path)
-            file = self._file(items, old)
+            file = items.get(self._folder(old[:-1]), old[-1]) if old else None
             moved = [(old, file)] if file else self._below(items, old)
             for where, item in moved:
                 items.remove(item.place, item.key)
@@ -177,9 +177,6 @@ class Files:
 
     def _folder(self, where: Where) -> str:
         return path(self._agent, *where)
-
-    def _file(self, items: ItemTransaction, where: Where) -> StoredItem | None:
-        return items.get(self._folder(where[:-1]), where[-1]) if where else None
 
     def _body(self, items: ItemTransaction, where: Where) -> bytes | None:
         return body_of(items, self._folder(where[:-1]), where[-1]) if where else None

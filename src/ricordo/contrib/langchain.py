@@ -69,7 +69,8 @@ _PLAIN_CLASSES: Mapping[str, type[HumanMessage | AIMessage | SystemMessage]] = {
 def to_words(message: BaseMessage) -> HistoryMessage:
     """A message of LangChain to store; what Ricordo has no field for goes into its metadata."""
     plain = _PLAIN_ROLES.get(type(message))
-    if plain and isinstance(message.content, str) and message.content.strip() and not _has_more(message):
+    has_more = any(field not in ("content", "type") and value for field, value in message)
+    if plain and isinstance(message.content, str) and message.content.strip() and not has_more:
         return HistoryMessage(plain, message.content, {})
     given = message_to_dict(message)
     kind, data = given["type"].removesuffix("Chunk").removesuffix("MessageChunk").lower(), given["data"]
@@ -145,11 +146,6 @@ def from_context(message: Mapping[str, Any]) -> AnyMessage:
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     name, arguments, call_id = call_of(call)
     return {"name": name, "args": arguments, "id": call_id, "type": "tool_call"}
-
-
-def _has_more(message: BaseMessage) -> bool:
-    """Whether anything but the content was set; most messages have only content."""
-    return any(field not in ("content", "type") and value for field, value in message)
 
 
 def _usual(message: BaseMessage, field: str) -> Any:
@@ -307,7 +303,9 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             words = to_words(final)
             notes = {"query": to_words(asked).metadata.get(NOTE), "response": words.metadata.get(NOTE)}
             told = {NOTE: {part: note for part, note in notes.items() if note}}
-            session.answer(turn.id, words.content, metadata=told, receipt=self._taken(turn.id))
+            with self._lock:
+                receipt = self._receipts.pop(turn.id)
+            session.answer(turn.id, words.content, metadata=told, receipt=receipt)
 
     def _kept(self, session: Session, asked: HumanMessage) -> Turn | None:
         """The stored turn of a question; None if it cannot be stored, and the chat continues."""
@@ -328,10 +326,6 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _note(self, turn_id: str, receipt: Receipt) -> None:
         with self._lock:
             self._receipts.put(turn_id, receipt)
-
-    def _taken(self, turn_id: str) -> Receipt | None:
-        with self._lock:
-            return self._receipts.pop(turn_id)
 
     def _warn(self, operation: str, error: RicordoError) -> None:
         log.warning("the agent goes on without: %s", error, extra={"operation": operation})

@@ -83,7 +83,8 @@ def from_messages(messages: Iterable[Message]) -> list[ChatMessage]:
 def _full_message(message: Message) -> ChatMessage:
     """A message with more than text."""
     note = message.metadata.get(NOTE)
-    extra: dict[str, Any] = dict(note.get("additional_kwargs", {})) if note else _extra(message)
+    plain = {"tool_call_id": message.tool_call_id} if message.tool_call_id else {}
+    extra: dict[str, Any] = dict(note.get("additional_kwargs", {})) if note else plain
     role = MessageRole((note or {}).get("role", message.role))
     if note and "blocks" in note:
         return ChatMessage.model_validate({"role": role, "blocks": note["blocks"], "additional_kwargs": extra})
@@ -103,10 +104,6 @@ def _calls(message: ChatMessage, extra: dict[str, Any]) -> tuple[dict[str, Any],
 def _block(call: Any) -> ToolCallBlock:
     name, arguments, call_id = call_of(call)
     return ToolCallBlock(tool_name=name, tool_kwargs=arguments, tool_call_id=call_id)
-
-
-def _extra(message: Message) -> dict[str, Any]:
-    return {"tool_call_id": message.tool_call_id} if message.tool_call_id else {}
 
 
 def from_context(message: Mapping[str, Any]) -> ChatMessage:

@@ -104,7 +104,9 @@ def instrument(
     """Trace memory operations from now on; a second call replaces the provider and the choice of content."""
     uninstrument()
     tracer = trace.get_tracer("ricordo.memory", tracer_provider=tracer_provider)
-    content = _content_by_variable() if capture_content is None else capture_content
+    chosen = os.environ.get(CONTENT_VARIABLE, "").strip().lower()
+    by_variable = chosen in ("true", "1", "on", "span_only", "span_and_event")
+    content = by_variable if capture_content is None else capture_content
     with _lock:
         for operation in OPERATIONS:
             original = getattr(operation.owner, operation.method)
@@ -125,10 +127,6 @@ class RicordoInstrumentor:
 
     instrument = staticmethod(instrument)
     uninstrument = staticmethod(uninstrument)
-
-
-def _content_by_variable() -> bool:
-    return os.environ.get(CONTENT_VARIABLE, "").strip().lower() in ("true", "1", "on", "span_only", "span_and_event")
 
 
 def _traced(method: Callable[..., Any], operation: Operation, tracer: Tracer, *, content: bool) -> Callable[..., Any]:

@@ -64,7 +64,7 @@ def steps_of(messages: Sequence[ModelMessage]) -> list[Step]:
 
 def composed(context: Context, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The context, then this run's messages after the question; the agent's own system prompts stay."""
-    start = _newest_question(messages)
+    start = next((at for at in reversed(range(len(messages))) if _asks(messages[at])), None)
     if start is None:
         return list(messages)
     current, after = messages[start], messages[start + 1 :]
@@ -109,16 +109,13 @@ def _asks(message: ModelMessage) -> bool:
     return isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts)
 
 
-def _newest_question(messages: Sequence[ModelMessage]) -> int | None:
-    return next((position for position in reversed(range(len(messages))) if _asks(messages[position])), None)
-
-
 def _asking(current: ModelRequest, text: str | None) -> ModelRequest:
     """The request with the composed question; images and files stay, its own system prompt is moved before it."""
     parts: list[Any] = []
     for part in current.parts:
         if isinstance(part, UserPromptPart) and text is not None:
-            others = [] if isinstance(part.content, str) else [each for each in part.content if not _is_text(each)]
+            whole = () if isinstance(part.content, str) else part.content
+            others = [each for each in whole if not isinstance(each, str) and _kind(each) != "text-content"]
             parts.append(replace(part, content=[text, *others] if others else text))
         elif not isinstance(part, SystemPromptPart):
             parts.append(part)
@@ -158,10 +155,6 @@ def _words(message: ModelMessage) -> str:
             content = getattr(part, "content", "")
             texts.append(content if isinstance(content, str) else asked_text(content))
     return "\n".join(texts)
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, str) or _kind(part) == "text-content"
 
 
 def _kind(part: Any) -> str:
