@@ -201,15 +201,12 @@ def _describe(
             return
         if operation.query and (asked := kwargs.get(operation.query) or next(iter(args), "")):
             span.set_attribute("gen_ai.memory.query.text", str(asked))
-        if records := [_record(each) for each in outcome.records[:MOST_RECORDS] if each.text]:
+        told = [each for each in outcome.records[:MOST_RECORDS] if each.text]
+        scores = [{} if each.score is None else {"score": each.score} for each in told]
+        if records := [{"id": each.id, "content": each.text} | more for each, more in zip(told, scores, strict=True)]:
             span.set_attribute("gen_ai.memory.records", json.dumps(records, ensure_ascii=False))
     except Exception as error:  # telemetry never fails a call
         log.debug("a memory span could not be described: %s", type(error).__name__)
-
-
-def _record(record: Record) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": record.id, "content": record.text}
-    return found if record.score is None else found | {"score": record.score}
 
 
 def _outcome(result: Any) -> SpanOutcome:

@@ -73,7 +73,10 @@ class RicordoConversations(ConversationStore):
     ) -> None:
         """Store a record and its new entries, all or none."""
         kept = StoredItem(RECORDS, record.conversation_id, _record.dump_json(record), _tag(record.scope))
-        entries = [_entry_item(entry, record.conversation_id) for entry in new_entries]
+        entries = []
+        for entry in new_entries:  # the parent's id comes first, so that a chain is followed without parsing messages
+            body = f"{entry.parent_id or ''}\n".encode() + ModelMessagesTypeAdapter.dump_json([entry.message])
+            entries.append(StoredItem(ENTRIES, entry.id, body, record.conversation_id))
         added = {entry.id for entry in new_entries}
 
         def write(items: ItemTransaction) -> bool:
@@ -266,12 +269,6 @@ def _tag(scope: str | None) -> str:
 def _found(items: ItemTransaction, conversation_id: str) -> ConversationRecord | None:
     item = items.get(RECORDS, conversation_id)
     return None if item is None else _record.validate_json(item.body)
-
-
-def _entry_item(entry: ConversationEntry, conversation_id: str) -> StoredItem:
-    """The parent's id precedes the message, so that a chain can be followed without parsing messages."""
-    body = ModelMessagesTypeAdapter.dump_json([entry.message])
-    return StoredItem(ENTRIES, entry.id, f"{entry.parent_id or ''}\n".encode() + body, conversation_id)
 
 
 def _entry(entry_id: str, kept: bytes) -> ConversationEntry:
