@@ -78,7 +78,7 @@ class Command:
     name: str
     summary: str
     run: Run
-    arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
     example: str = ""
 
 

@@ -284,7 +284,9 @@ class Events:
             query, user_id=scope.user_id, project=scope.project, limit=2 * RECALLED, relevant=True, patience=0.0
         )
         away = {flag.subject_id for flag in memory.flags(scope.user_id, state="quarantined")}
-        lines = [_line(hit) for hit in hits if _may_show(hit, scope, away, prompt)]
+        here, asked = scope.session.id, prompt.strip()  # neither this session nor the prompt itself is news to the host
+        news = [hit for hit in hits if hit.session_id != here and hit.text.strip() != asked]
+        lines = [_line(hit) for hit in news if hit.message_id not in away]
         return self._composed([("From earlier sessions", lines[:RECALLED])], _tokens("PROMPT", PROMPT_TOKENS))
 
     def _composed(self, blocks: list[tuple[str, list[str]]], budget: int) -> str:
@@ -379,11 +381,6 @@ class _Scope:
             for message in (turn.question, turn.answer):
                 if message is not None and message.id not in away:
                     yield f"{message.role}, {' '.join(message.content.split())[:LINE_CHARACTERS]}"
-
-
-def _may_show(hit: "Hit", scope: _Scope, away: set[str], prompt: str) -> bool:
-    """Whether a hit is news to the host: of another session, not quarantined, and not the prompt itself."""
-    return hit.session_id != scope.session.id and hit.message_id not in away and hit.text.strip() != prompt.strip()
 
 
 def _line(hit: "Hit") -> str:

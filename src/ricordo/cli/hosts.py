@@ -41,7 +41,8 @@ def hook(options: Options, output: Output) -> int:
     """Write or remove the hooks of a host."""
     path, command = hook_file(options.host_name), hook_command(options)
     before = _read(path)
-    after = _restored(path, before) if options.remove else None
+    known = _noted(path) if options.remove else None  # what the file was, unless something else has changed it since
+    after = known["before"] if known and known["after"] == before else None
     if after is None:
         after = _edited(
             path, before, options.host_name, [] if options.remove else HOOK_EVENTS[options.host_name], command
@@ -187,12 +188,6 @@ def _noted(path: Path) -> dict[str, str] | None:
         return found if {"before", "after"} <= found.keys() else None
     except (OSError, ValueError, AttributeError):
         return None
-
-
-def _restored(path: Path, current: str) -> str | None:
-    """What the file was before we wrote it, if nothing else has changed it since."""
-    known = _noted(path)
-    return known["before"] if known and known["after"] == current else None
 
 
 def mcp_config(options: Options, output: Output) -> int:

@@ -165,10 +165,6 @@ def _value(settings: Settings, name: str) -> Any:
     return HIDDEN if value and name in _SECRET else value
 
 
-def _backup_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", help="a new SQLite file")
-
-
 COMMANDS = (
     Command("verify", "check numbering, counts and checksums; exit code 1 on damage", verify, example="ricordo verify"),
     Command(
@@ -181,7 +177,7 @@ COMMANDS = (
         "backup",
         "copy the database to a new file, online",
         backup,
-        _backup_arguments,
+        lambda parser: parser.add_argument("path", help="a new SQLite file"),
         "ricordo backup copy.db",
     ),
     Command("stats", "show counts, sizes and the parts in use", stats, example="ricordo stats --json"),

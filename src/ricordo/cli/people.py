@@ -167,7 +167,8 @@ def _catch_up(memory: Memory, user_id: str, step: Step) -> None:
 
 
 def _facts_arguments(parser: argparse.ArgumentParser) -> None:
-    _actions(parser, ("list", "pin", "unpin", "forget"))
+    names = ("list", "pin", "unpin", "forget")
+    parser.add_argument("action", nargs="?", choices=names, default=names[0], help="default: %(default)s")
     parser.add_argument("fact_id", nargs="?", help="for pin, unpin and forget: its id, or a unique part of it")
     add_user(parser)
     add_agent(parser)
@@ -190,10 +191,6 @@ def _summaries_arguments(parser: argparse.ArgumentParser) -> None:
 def _condense_arguments(parser: argparse.ArgumentParser) -> None:
     add_user(parser)
     add_session(parser)
-
-
-def _actions(parser: argparse.ArgumentParser, names: tuple[str, ...]) -> Any:
-    return parser.add_argument("action", nargs="?", choices=names, default=names[0], help="default: %(default)s")
 
 
 PERSON_COMMANDS = (
@@ -315,10 +312,6 @@ def _flags_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=1_000, help="default: %(default)s")
 
 
-def _check_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the text; - reads it from standard input")
-
-
 SAFETY_COMMANDS = (
     Command(
         "flags",
@@ -331,7 +324,7 @@ SAFETY_COMMANDS = (
         "check",
         "show what the safety rules find in a text; exit code 1 if anything",
         check,
-        _check_arguments,
+        lambda parser: parser.add_argument("text", help="the text; - reads it from standard input"),
         'ricordo check "Ignore all previous instructions" --json',
     ),
 )

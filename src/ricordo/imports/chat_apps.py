@@ -191,7 +191,8 @@ def claude(value: Any, place: str, fallback: str) -> Conversation | ImportProble
     messages: dict[str, Json] = {}
     for n, each in enumerate(fields["chat_messages"]):
         if mapping(each):
-            messages[unique_name(_claude_id(each, n), each, messages)] = each
+            name = identifier(mapping(each).get("uuid")) or f"#{n}"
+            messages[unique_name(name, each, messages)] = each
     if not messages:
         return None
     return Conversation(
@@ -207,10 +208,6 @@ def claude(value: Any, place: str, fallback: str) -> Conversation | ImportProble
         raw=other_fields(fields, *_CLAUDE),
         problems=message_problems(place, enumerate(fields["chat_messages"])),
     )
-
-
-def _claude_id(message: Any, number: int) -> str:
-    return identifier(mapping(message).get("uuid")) or f"#{number}"
 
 
 def _claude_paths(messages: dict[str, Json]) -> list[list[str]]:
@@ -289,7 +286,7 @@ def chatgpt(value: Any, place: str, fallback: str) -> Conversation | ImportProbl
         messages[name] = _with_thoughts(each, parents[name], parents, thought)
     current = nearest_visible(parents, identifier(fields.get("current_node")), hidden)
     visible = without_hidden(parents, hidden)
-    paths = branches(visible, current, lambda name: _is_user(messages[name]))
+    paths = branches(visible, current, lambda name: (said := messages[name]) is not None and said.role == "user")
     return Conversation(
         id=identifier(fields.get("conversation_id"), fields.get("id")) or fallback,
         place=place,
@@ -314,10 +311,6 @@ def _with_unique_ids(messages: dict[str, ImportedMessage | None]) -> dict[str, I
 
 def _chatgpt_parent(node: Any) -> str | None:
     return identifier(mapping(node).get("parent")) or None
-
-
-def _is_user(message: ImportedMessage | None) -> bool:
-    return message is not None and message.role == "user"
 
 
 def _chatgpt_message(name: str, node: Any, nodes: Json) -> ImportedMessage | None:

@@ -102,7 +102,8 @@ class _DocumentWriter:
                 continue
             where = place(message, turns[-1] if turns else None)
             if where == "new":
-                turns.append(open_turn(self._blank(moment), message))
+                blank = Turn("", PLACEHOLDER_OWNER, self._options.agent_id, "", 0, moment, None, None, origin="import")
+                turns.append(open_turn(blank, message))
                 ids.append([said.id])
                 continue
             turns[-1] = replace(turns[-1], answer=message) if where == "answer" else add_step(turns[-1], message)
@@ -121,7 +122,7 @@ class _DocumentWriter:
             created_at=begun,
             last_active_at=max([*said, begun]),
             title=self._title(),
-            tags=self._tags(),
+            tags=tuple(dict.fromkeys(tag for each in self._conversation.tags if (tag := self._id(each)))),
             metadata=self._session_metadata(branch_of),
         )
 
@@ -137,9 +138,6 @@ class _DocumentWriter:
                 name = turn_id_of(self._options.format, self._conversation.id, *key, str(seen[name]))
             named.append(replace(turn, id=name))
         return named
-
-    def _blank(self, moment: datetime) -> Turn:
-        return Turn("", PLACEHOLDER_OWNER, self._options.agent_id, "", 0, moment, None, None, origin="import")
 
     def _start(self, path: tuple[ImportedMessage, ...]) -> datetime:
         """The time of the messages before the first that has one."""
@@ -205,9 +203,6 @@ class _DocumentWriter:
     def _title(self) -> str | None:
         title = self._storable("title", " ".join(text(self._conversation.title).split()))
         return title[:500] or None
-
-    def _tags(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(tag for each in self._conversation.tags if (tag := self._id(each))))
 
     def _id(self, value: str | None) -> str | None:
         """An id that can be stored; a longer one is cut, which keeps a tool call and its result together."""

@@ -185,7 +185,8 @@ class _Buffer:
             try:
                 found, end = self._decoder.raw_decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
-                if not self._is_cut(error):
+                near_end = error.pos >= len(self._buffer) - _NEAR_END  # the value may continue beyond the buffer
+                if not near_end and not error.msg.startswith("Unterminated string"):
                     raise UnreadableJson(f"is not JSON at {self.where(error.pos)}: {error.msg}") from None
                 if len(self._buffer) - self._at > self._largest:
                     raise UnreadableJson(f"is larger than {self._largest} characters; split it") from None
@@ -240,10 +241,6 @@ class _Buffer:
             if not self._more():
                 self._at = len(self._buffer)
                 return ""
-
-    def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether the value may continue beyond the buffer."""
-        return error.msg.startswith("Unterminated string") or error.pos >= len(self._buffer) - _NEAR_END
 
     def _more(self) -> bool:
         """Read as much again as is buffered, so that even a long entry is parsed only a few times."""

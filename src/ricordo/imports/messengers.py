@@ -216,12 +216,9 @@ def _said(words: str) -> tuple[str, str] | None:
     if not content or _GONE.fullmatch(content) or _NOTICE.fullmatch(content):
         return None
     if omitted := _OMITTED.fullmatch(content):
-        return speaker, f"[{_kind_named(omitted[1])}]"
+        kind = next(kind for words, kind in _KINDS if re.fullmatch(words, omitted[1], re.IGNORECASE))
+        return speaker, f"[{kind}]"
     return speaker, _ATTACHED.sub(_attached, content).strip()
-
-
-def _kind_named(word: str) -> str:
-    return next(kind for words, kind in _KINDS if re.fullmatch(words, word, re.IGNORECASE))
 
 
 def _attached(found: re.Match[str]) -> str:

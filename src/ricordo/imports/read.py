@@ -80,7 +80,8 @@ class ReadOptions:
 def detect(source: str | os.PathLike[str] | bytes) -> Format | None:
     """The format of a file, a folder, an archive, or of the first bytes of a text; None if it is unknown."""
     if isinstance(source, bytes):
-        return _form(detect_shape(_HeadStream(source)))
+        shape = detect_shape(_HeadStream(source))
+        return shape.format if shape else None
     if known := transcripts(Path(source)):
         return known[0][1]
     for part in source_files(Path(source)):
@@ -296,10 +297,6 @@ class _EntryFilter:
         """The problems collected since the last call."""
         taken, self.problems = self.problems, []
         yield from taken
-
-
-def _form(shape: Shape | None) -> Format | None:
-    return shape.format if shape else None
 
 
 class _ProgressMeter:

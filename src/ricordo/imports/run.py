@@ -309,13 +309,11 @@ class _StoredConversation:
     def find(self, turn: Turn) -> Turn | None:
         """The stored version of a turn, which may have other messages."""
         here = self._by_number.get(turn.turn_number)
-        if here is not None and (here.id == turn.id or _same_messages(turn, here) or self._can_grow(here, turn)):
-            return here
+        if here is not None:
+            grows = here.answer is None and _is_prefix(here, turn) and self.is_last(here)
+            if grows or here.id == turn.id or _same_messages(turn, here):
+                return here
         return self._store.turns.get(self._session.owner, turn.id) or self._by_words.get(_words(turn))
-
-    def _can_grow(self, stored: Turn, turn: Turn) -> bool:
-        """Whether the stored turn is unanswered, the last of its session, and the beginning of this one."""
-        return stored.answer is None and _is_prefix(stored, turn) and self.is_last(stored)
 
     def is_last(self, turn: Turn) -> bool:
         """Whether nothing follows a stored turn in its session."""

@@ -277,7 +277,9 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     Otherwise SQLite would create its own files beside it.
     """
     log = path.with_name(f"{path.name}-wal")
-    immutable = _is_wal(path) and not (log.exists() and log.stat().st_size)
+    with path.open("rb") as file:
+        in_wal_mode = file.read(20)[18:20] == b"\x02\x02"
+    immutable = in_wal_mode and not (log.exists() and log.stat().st_size)
     address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
     database = sqlite3.connect(address, uri=True, isolation_level=None)
     try:
@@ -288,12 +290,6 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
         raise
     database.text_factory = lambda raw: raw.decode(errors="surrogateescape")
     return database
-
-
-def _is_wal(path: Path) -> bool:
-    """Whether a database is in WAL mode, by its header."""
-    with path.open("rb") as file:
-        return file.read(20)[18:20] == b"\x02\x02"
 
 
 def _tables(database: sqlite3.Connection) -> Columns:

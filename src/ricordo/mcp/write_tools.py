@@ -159,7 +159,8 @@ def update_memory(
         user.memory.forget_fact(own, user_id=user.user_id, agent_id=agent)
         return UpdatedOut(id=kept.ids[0], replaced=memory_id, session_id=session.id)
     turn, message = find_message(user, own)
-    if len(turn.messages) > 1 or not _is_note(turn):
+    is_note = turn.session_id == NOTES_SESSION or turn.session_id.startswith(f"{NOTES_SESSION}-")
+    if len(turn.messages) > 1 or not is_note:
         raise ValidationError("memory_id", "was said in a talk, which is not rewritten; use add_memory to correct it")
     session = user.session(turn.session_id)
     correction = ToolMessage(role=message.name or message.role, content=text, metadata=dict(message.metadata) or None)
@@ -236,10 +237,6 @@ def delete_entities(
     receipt = user.memory.erase(user.user_id)
     user.on_delete()  # answers that were running meanwhile
     return DeletedOut(removed=dict(receipt.removed), notes=list(receipt.notes))
-
-
-def _is_note(turn: Turn) -> bool:
-    return turn.session_id == NOTES_SESSION or turn.session_id.startswith(f"{NOTES_SESSION}-")
 
 
 def _delete_session(user: McpUser, info: SessionInfo) -> DeletedOut:

@@ -7,6 +7,7 @@ and the window, the receipt and the log say so.
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ricordo.engine.core import Engine, Scope, cause_of, log_details
@@ -22,9 +23,7 @@ from ricordo.settings import BudgetSettings
 
 if TYPE_CHECKING:
     from ricordo.followups.reference import Pending, Resolved
-    from ricordo.followups.understand import FindTurns
     from ricordo.prompt.memory_block import EndIdle
-    from ricordo.safety.crisis import Crisis
 
 log = logging.getLogger("ricordo")
 
@@ -104,11 +103,13 @@ def compose(
     end_idle: "EndIdle | None" = None,
 ) -> Context:
     """The context for `question`. Chunks may be a function: it is asked once it is known what the question means."""
+    from ricordo.safety.screen import screen_of
+
     check_text("question", question, engine.settings.limits)
     slots.check(engine.settings.limits)
     if engine.queue is not None:
         engine.queue.touch()
-    crisis = _crisis(engine, question)
+    crisis = screen_of(engine).crisis_in(question)
     scope, known, window = _known_and_window(engine, scope, question, slots, budget, end_idle)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
@@ -124,6 +125,7 @@ def compose(
         found = by_worth(found)
     topic, found, untold = (None, found, ()) if alone else _topic(engine, scope, question, window, found, alone=stable)
     most = budget.chunks_later if window.turns or _spoke_before(engine, scope, question) else budget.chunks_first
+    counted = () if engine.counter.exact else (f"tokens are approximate ({engine.counter.name})",)
     material = Material(
         question=question,
         standalone=meaning.standalone,
@@ -140,7 +142,7 @@ def compose(
         chunks_left_out=tuple(chunks[most:]),
         format_instructions=slots.format_instructions,
         embedder=embedder,
-        degraded=(*window.degraded, *known.degraded, *puzzled, *unfound, *missing, *untold, *_counting_note(engine)),
+        degraded=(*window.degraded, *known.degraded, *puzzled, *unfound, *missing, *untold, *counted),
     )
     context = _assembled(engine, scope, material, budget)
     return replace(
@@ -164,13 +166,6 @@ def _assembled(engine: Engine, scope: Scope, material: Material, budget: BudgetS
         note = _without_memory(scope, "context", f"tokens cannot be counted by {engine.counter.name}", error)
         poorer = replace(material, history=(), history_shortened=False, degraded=(*material.degraded, note))
         return assemble(poorer, budget, labels, characters, ApproximateCounter(reason=note), sources=sources)
-
-
-def _crisis(engine: Engine, question: str) -> "Crisis | None":
-    """The sign of a crisis in the question."""
-    from ricordo.safety.screen import screen_of
-
-    return screen_of(engine).crisis_in(question)
 
 
 def _known_and_window(
@@ -221,20 +216,16 @@ def _understand(engine: Engine, scope: Scope, question: str) -> tuple["Meaning",
         return Meaning(), ()
     from ricordo.followups.understand import understand
 
+    find = None
+    if recall.recall_messages != 0:
+        from ricordo.recall.search import turns_that_said
+
+        find = partial(turns_that_said, engine, scope)
     try:
-        understood = understand(
-            engine, scope, question, find=_find(engine, scope) if recall.recall_messages != 0 else None
-        )
+        understood = understand(engine, scope, question, find=find)
     except Exception as error:
         return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
     return Meaning(understood.standalone, understood.references, understood.clarification), understood.degraded
-
-
-def _find(engine: Engine, scope: Scope) -> "FindTurns":
-    """Finds turns far back by the words that a question quotes."""
-    from ricordo.recall.search import turns_that_said
-
-    return lambda words: turns_that_said(engine, scope, words)
 
 
 def _recall(
@@ -393,9 +384,3 @@ def _newest_first(engine: Engine, scope: Scope, asking: str | None, most: int | 
             return
         before = page[0].turn_number
         page_size = min(2 * page_size, LARGEST_PAGE)
-
-
-def _counting_note(engine: Engine) -> tuple[str, ...]:
-    if engine.counter.exact:
-        return ()
-    return (f"tokens are approximate ({engine.counter.name})",)

@@ -35,10 +35,11 @@ def content_lines(
     summary, facts, topics = shares
     most_facts, most_topics = most
     named = [one_line(each).replace(",", ";") for each in profile.topics[:most_topics]]
+    day = one_line(when, 60)
     met = profile.last_summary or profile.recent_summary
     points = [f"- {one_line(each, MOST_FACT_CHARACTERS)}" for each in profile.key_facts[:most_facts] if one_line(each)]
     return [
-        *_text(_dated(words.last_session, one_line(when, 60)), one_line(met), summary, count),
+        *_text(f"{words.last_session} ({day})" if day else words.last_session, one_line(met), summary, count),
         *_points(words.facts, points, facts, count),
         *_list(words.topics, [name for name in named if name], topics, count),
     ]
@@ -48,11 +49,6 @@ def one_line(text: str, most: int | None = None) -> str:
     """A stored text as one harmless line of at most `most` characters: no heading, role or fence, nothing hidden."""
     line = defuse(_HEADING.sub("", " ".join(defuse(text).split())))
     return line if most is None or len(line) <= most else _shortened(line, most)
-
-
-def _dated(heading: str, when: str) -> str:
-    """A heading with its day if that is known."""
-    return f"{heading} ({when})" if when else heading
 
 
 def _shortened(line: str, characters: int) -> str:

@@ -155,16 +155,11 @@ def _past_recipe(message: "Message", stored: "Message | None") -> dict[str, Any]
         return {"message": message.id}
     segments: list[Segment] = [message.content]
     if stored:
-        start, end = _common_ends(message.content, stored.content)
+        start = _common_start(message.content, stored.content)
+        end = _common_start(message.content[start:][::-1], stored.content[start:][::-1])
         copied = message.content[start : len(message.content) - end]
         segments = [Excerpt(stored, end=start), copied, Excerpt(stored, start=len(stored.content) - end)]
     return {**chat_message(message), "content": text_recipe(segments)}
-
-
-def _common_ends(one: str, other: str) -> tuple[int, int]:
-    """How many characters two texts have in common at their beginnings, and at the ends that remain."""
-    start = _common_start(one, other)
-    return start, _common_start(one[start:][::-1], other[start:][::-1])
 
 
 def _common_start(one: str, other: str) -> int:

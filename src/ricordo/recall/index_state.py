@@ -286,14 +286,17 @@ class IndexState:
         seen = {
             name: SessionProgress(mark, tags[name], mark.last_turn)
             for name, mark in marks.items()
-            if name in tags and _is_whole(found.get(name, ()), mark)
+            if name in tags and len(own := found.get(name, ())) >= mark.turn_count
+            if (own[-1].turn_number if own else 0) >= mark.last_turn
         }
         turns = list(chain.from_iterable(found.get(name, ()) for name in seen))
         stored = StoredRows(turns, self.index.dimensions)
         good, is_open = stored.good.tolist(), (stored.asked & ~stored.answered).tolist()
         unused = chain.from_iterable(found[name] for name in found.keys() - seen.keys())
         self.traces = {
-            (turn.session_id, turn.turn_number): _trace(turn, self.embedder)
+            (turn.session_id, turn.turn_number): TurnVectors(
+                turn.session_id, turn.turn_number, self.embedder, turn.checksum, turn.body, turn.words
+            )
             for turn in chain(unused, compress(turns, map(not_, good)))
             if turn.body
         }
@@ -311,19 +314,17 @@ class IndexState:
                 else:  # what comes before is added first, so that rows stand in the order of their turns
                     stored.add_to(self.index, added, first, tags)
                     added = last + 1
-                    self._read_text(store, seen[name], turns[first], turns[last])
+                    start, end = turns[first].turn_number - 1, turns[last].turn_number
+                    for after in range(start, end, PAGE):  # by their text
+                        before = min(after + PAGE, end) + 1
+                        page = store.turns.page(self.owner, name, after=after, before=before)
+                        self._add(store, seen[name], page)
                 seen[name].through = max(seen[name].through, turns[last].turn_number)
             stored.add_to(self.index, added, len(turns), tags)
         except BaseException:
             self._reset()
             raise
         self.sessions = seen
-
-    def _read_text(self, store: "Store", seen: SessionProgress, first: "IndexedTurn", last: "IndexedTurn") -> None:
-        """Index the turns from one to another of a session by their text."""
-        for after in range(first.turn_number - 1, last.turn_number, PAGE):
-            before = min(after + PAGE, last.turn_number) + 1
-            self._add(store, seen, store.turns.page(self.owner, first.session_id, after=after, before=before))
 
     def _read_session(
         self,
@@ -375,7 +376,8 @@ class IndexState:
             key = turn.session_id, turn.turn_number
             trace = self._traces(store).pop(key, None)
             vectors = split_trace(trace, turn, self.index.dimensions) if trace else None
-            rows = rows_of(turn, vectors=vectors or {}, topics=_topics(turn), tags=seen.tags)
+            topics = {message.id: turn.topic_id for message in turn.messages} if turn.topic_id else {}
+            rows = rows_of(turn, vectors=vectors or {}, topics=topics, tags=seen.tags)
             if vectors is None and rows:
                 missing[key] = turn.checksum
                 self.words[key] = turn.checksum, words_of(turn, rows)
@@ -404,22 +406,9 @@ def _sessions(store: "Store", owner: "Owner") -> Iterator["SessionInfo"]:
         page = store.sessions.page(owner, limit=SESSIONS, before=page[-1]) if len(page) == SESSIONS else ()
 
 
-def _is_whole(turns: Sequence["IndexedTurn"], mark: "SessionMark") -> bool:
-    """Whether these are all turns of a session, by its mark."""
-    return len(turns) >= mark.turn_count and (turns[-1].turn_number if turns else 0) >= mark.last_turn
-
-
-def _trace(turn: "IndexedTurn", embedder: str) -> TurnVectors:
-    return TurnVectors(turn.session_id, turn.turn_number, embedder, turn.checksum, turn.body, turn.words)
-
-
 def split_trace(trace: "TurnVectors", turn: "Turn", dimensions: int) -> dict[str, bytes] | None:
     """The vectors of a turn's messages by message id; None if the turn has changed since, or they are another size."""
     size = blob_size(dimensions)
     if trace.checksum != turn.checksum or len(trace.body) != size * len(turn.messages):
         return None
     return {message.id: trace.body[at * size : (at + 1) * size] for at, message in enumerate(turn.messages)}
-
-
-def _topics(turn: "Turn") -> dict[str, str]:
-    return {message.id: turn.topic_id for message in turn.messages} if turn.topic_id else {}

@@ -10,7 +10,7 @@ six bits a dimension.
     a block is 128 dimensions of two bits, or 16 dimensions of four bits
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import shake_128
@@ -131,7 +131,8 @@ def read_vectors(
     blobs: Sequence[bytes], dimensions: int, values: NDArray[np.int8], scales: NDArray[np.float32]
 ) -> None:
     """Write the stored vectors, one or several in each blob, into arrays as they are compared."""
-    size, unpacked, at = blob_size(dimensions), _decoder(dimensions), 0
+    unpacked = _decode_two_bits if _is_long(dimensions) else _decode_four_bits
+    size, at = blob_size(dimensions), 0
     for start in range(0, len(blobs), _CHUNK):
         raw = np.frombuffer(b"".join(blobs[start : start + _CHUNK]), dtype=np.uint8).reshape(-1, size)
         values[at : at + len(raw)] = unpacked(raw[:, 4:], dimensions)
@@ -164,10 +165,6 @@ def similarities(codes: QuantizedVectors, query: Vectors) -> Vectors:
 
 def _is_long(dimensions: int) -> bool:
     return dimensions >= _LONG
-
-
-def _decoder(dimensions: int) -> Callable[[NDArray[np.uint8], int], NDArray[np.int8]]:
-    return _decode_two_bits if _is_long(dimensions) else _decode_four_bits
 
 
 def _encode_two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:

@@ -194,7 +194,8 @@ class _Evidence:
     def reasons(self, index: "OwnerIndex", rows: Sequence[int]) -> Iterator[tuple[str, ...]]:
         """Why each of some rows was found."""
         meant = None if self.meaning is None else self.meaning.share
-        told = [_at(kind, rows) for kind in (meant, *(self.others[name] for name in _TOLD))]
+        kinds = (meant, *(self.others[name] for name in _TOLD))
+        told = [[0.0] * len(rows) if kind is None else kind[rows].tolist() for kind in kinds]
         named = f"time: {', '.join(period.text for period in self.periods)}"
         for row, (said, near), meaning, time, speaker, kind, topic in zip(
             rows, self.words.said_by(index, rows), *told, strict=True
@@ -215,11 +216,6 @@ class _Evidence:
             if topic:
                 found.append(f"topic: {index.topics.name(row)}")
             yield tuple(found or ["meaning: weak"])
-
-
-def _at(kind: "Vectors | NDArray[np.bool_] | None", rows: Sequence[int]) -> list[float]:
-    """Evidence of one kind for some rows."""
-    return [0.0] * len(rows) if kind is None else kind[rows].tolist()
 
 
 def _gather(index: "OwnerIndex", question: RecallQuestion, allowed: NDArray[np.bool_]) -> _Evidence:

@@ -219,17 +219,14 @@ def _read(
                 damaged.append(turn.damage)
                 continue
             message = next((message for message in turn.messages if message.id == each.message_id), None)
-            if message and not (filters.role is None and _only_quotes(turn, message)):
+            # An answer that only repeats what was said is left out: what it quotes is found itself.
+            quotes = message is turn.answer and turn.metadata.get("memory_sources") and not turn.chunk_ids
+            if message and not (filters.role is None and quotes):
                 place = (turn.session_id, turn.turn_number, turn.topic_id)
                 hits.append(Hit(each.message_id, each.score, each.reasons, message, *place, each.cosine))
         if len(hits) >= step:
             break
     return hits, damaged
-
-
-def _only_quotes(turn: Turn, message: Message) -> bool:
-    """Whether a message is an answer that only repeats what was said: what it quotes is found itself."""
-    return message is turn.answer and bool(turn.metadata.get("memory_sources")) and not turn.chunk_ids
 
 
 def _question_vector(

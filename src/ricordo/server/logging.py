@@ -48,7 +48,7 @@ def configure_logging(level: str = "info", stream: TextIO | None = None) -> logg
             ],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _drop_none,
+                lambda _, __, event: {name: value for name, value in event.items() if value is not None},
                 structlog.processors.JSONRenderer(ensure_ascii=False),
             ],
             keep_exc_info=True,
@@ -87,7 +87,3 @@ def _replace_exception(_: Any, __: str, event: MutableMapping[str, Any]) -> Muta
     if record is not None:
         record.exc_info = record.exc_text = None
     return event
-
-
-def _drop_none(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    return {name: value for name, value in event.items() if value is not None}

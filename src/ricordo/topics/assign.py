@@ -156,7 +156,9 @@ def decide(
         named = _named_topics(message, active, topics)
         if named and (back := _best_return(message, named, scale)):
             return back if back.margin >= 0 else replace(back, reason="follow-up")
-    stay, back = _stay(message, active, scale), _best_return(message, others, scale)
+    like = similarity(message, active, scale) if active else 0.0
+    stay = Decision(active.topic_id, "close", like, scale.threshold) if active else None
+    back = _best_return(message, others, scale)
     if active and active.recent[-1].role == "assistant" and stay and back and min(stay.margin, back.margin) >= 0:
         # Both pass. Conversation features were counted for staying only, so if the words name the other topic, both
         # are compared by the same measure.
@@ -199,12 +201,6 @@ def _within_reach(message: TopicMessage, topics: Sequence[Topic], scale: Scale) 
 def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> list[Topic]:
     size = message.vector.size.to_bytes(2, "little")  # as `dimensions_of` reads it, without a call for each
     return [topic for topic in topics if topic.centre[SIZE_AT] == size]
-
-
-def _stay(message: TopicMessage, talk: TalkState | None, scale: Scale) -> Decision | None:
-    if talk is None:
-        return None
-    return Decision(talk.topic_id, "close", similarity(message, talk, scale), scale.threshold)
 
 
 def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: AssignWeights = WEIGHTS) -> float:

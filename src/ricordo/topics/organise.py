@@ -207,7 +207,8 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
         return False
     through = min(shelf.through + most, session.last_turn)
     new = list(engine.store.turns.page(owner, session_id, after=shelf.through, before=through + 1))
-    waiting = through == session.last_turn and _awaits_answer(new[-1:], engine.clock.now())
+    open_since = engine.clock.now() - new[-1].created_at if new and new[-1].is_open else ANSWERED_WITHIN
+    waiting = through == session.last_turn and timedelta(0) <= open_since < ANSWERED_WITHIN
     if waiting:
         through -= 1
         new.pop()
@@ -229,10 +230,6 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
     _archive_faded(engine, owner, session_id, walk.active)
     _compact_large(engine, owner, session_id)
     return not waiting and through < session.last_turn
-
-
-def _awaits_answer(newest: Sequence[Turn], now: datetime) -> bool:
-    return any(turn.is_open and timedelta(0) <= now - turn.created_at < ANSWERED_WITHIN for turn in newest)
 
 
 def _begin(

@@ -40,7 +40,12 @@ def title_of(text: str) -> str:
 
     A message without such words gives its first 80 characters, on one line.
     """
-    visible = "".join(" " if _hidden(character) else character for character in text)
+    # Without control and direction characters; the joiners inside emoji are not such.
+    unseen = {each for each in set(text) if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {
+        "\u200c",
+        "\u200d",
+    }
+    visible = "".join(" " if character in unseen else character for character in text)
     line = " ".join(visible.split())
     empty = all_words("vocabulary.stop_words").union(
         *map(all_words, ("vocabulary.small_talk", "followups.function_words", "followups.verbs", "topics.polite_words"))
@@ -184,11 +189,6 @@ def _articles(clause: str) -> frozenset[str]:
     return words.articles | {f"{each}{mark}" for each in words.elided_articles for mark in "'’"}
 
 
-def _hidden(character: str) -> bool:
-    """Whether a character is a control or direction character; the joiners inside emoji are not."""
-    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in "\u200c\u200d"
-
-
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """Two topics that may be merged. `keep` is the one with more uses, then the older one."""
@@ -212,13 +212,11 @@ def near_topics(topics: Sequence[Topic], scale: Scale) -> tuple[Proposal, ...]:
                 continue
             similarity = float(np.dot(vector_of(first.centre), vector_of(second.centre)))
             if similarity >= threshold:
-                keep, absorb = sorted((first, second), key=_seniority)
+                keep, absorb = sorted(
+                    (first, second), key=lambda topic: (-topic.access_count, topic.created_at, topic.id)
+                )
                 found.append(Proposal(keep.id, absorb.id, similarity))
     return tuple(sorted(found, key=lambda proposal: (-proposal.similarity, proposal.keep, proposal.absorb)))
-
-
-def _seniority(topic: Topic) -> tuple[int, object, str]:
-    return (-topic.access_count, topic.created_at, topic.id)
 
 
 def merged(keep: Topic, absorb: Topic) -> Topic:

@@ -143,7 +143,8 @@ def _message(engine: Engine, field: str, address: str, said: Said, moment: datet
     """The checked message. `field` is what a refusal calls its text."""
     limits = engine.settings.limits
     role, name = _role_and_name(said)
-    if _is_plain(said):  # nearly every message: nothing else to check, on the path of every write
+    # Nearly every message has words alone; what looks empty in another way is checked like the rest.
+    if said.chunk_ids is _NONE and said.tool_calls is _NONE and said.metadata is None and said.tool_call_id is None:
         text = check_text(field, said.content, limits)
         spoken = moment if said.created_at is None else check_time("created_at", said.created_at)
         tokens = engine.counter.count(text) + (engine.counter.count(name) if name else 0)
@@ -158,11 +159,6 @@ def _message(engine: Engine, field: str, address: str, said: Said, moment: datet
         tool_calls=calls,
         tool_call_id=None if said.tool_call_id is None else check_id("tool_call_id", said.tool_call_id), name=name,
     )  # fmt: skip
-
-
-def _is_plain(said: Said) -> bool:
-    """Words alone, everything else left at its default; what looks empty in another way is checked like the rest."""
-    return said.chunk_ids is _NONE and said.tool_calls is _NONE and said.metadata is None and said.tool_call_id is None
 
 
 def _role_and_name(said: Said) -> tuple[Role, str | None]:

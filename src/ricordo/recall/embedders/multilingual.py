@@ -69,15 +69,11 @@ class ArcticEmbedder:
         return unit_rows(self._state(_QUESTION_PREFIX + text))
 
     def _state(self, text: str) -> Vectors:
-        ids = np.asarray([self._tokenizer.encode(_without_surrogates(text)).ids], dtype=np.int64)
+        whole = text.encode("utf-8", "replace").decode("utf-8")  # the tokenizer refuses lone surrogates
+        ids = np.asarray([self._tokenizer.encode(whole).ids], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         state: Vectors = self._session.run(None, feed)[0][0, 0]
         return state
-
-
-def _without_surrogates(text: str) -> str:
-    """The text without lone surrogates, which the tokenizer refuses."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 _FIRST, _LAST = 1, 2  # ids of the pieces that open and close a text

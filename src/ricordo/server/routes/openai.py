@@ -136,13 +136,14 @@ async def complete(
     known = body.metadata or {}
     user = user.override(body.user)
     key = idempotency_key or x_client_request_id or x_request_id
-    named = utf8_header("X-Ricordo-Session", x_ricordo_session) or _session_in(known)
+    named = utf8_header("X-Ricordo-Session", x_ricordo_session)
+    named = named or next((known[name] for name in SESSION_NAMES if known.get(name) is not None), None)
     request = CompletionRequest(
         user_id=user.id,
         agent_id=utf8_header("X-Ricordo-Agent", x_ricordo_agent) or str(known.get("agent_id", "default")),
         session_id=named or conversation_id(body.conversation),
         messages=_messages(body),
-        options=_options(body),
+        options={key: value for key, value in body.model_dump(exclude_unset=True).items() if key not in _OURS},
         turn_id=id_for(user.owner, "completion", key) if key else None,
         choices=body.n or 1,
         project=None if known.get("project") is None else check_project(known["project"], field="metadata.project"),
@@ -255,11 +256,6 @@ def _stored(user: RequestUser) -> StoredObjects:
     return StoredObjects(user.memory, user.owner, COMPLETIONS)
 
 
-def _session_in(metadata: Mapping[str, Any]) -> Any:
-    """The session that the metadata of a request names."""
-    return next((metadata[name] for name in SESSION_NAMES if metadata.get(name) is not None), None)
-
-
 def _completion(head: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:
     known = response["metadata"]
     answers = [{**known, "message": response["message"]}, *known.get("choices", ())]
@@ -310,11 +306,6 @@ def _messages(body: CompletionIn) -> list[dict[str, Any]]:
         if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
             raise ValidationError(f"messages.{at}.tool_call_id", "a tool message names the call that it answers")
     return messages
-
-
-def _options(body: CompletionIn) -> dict[str, Any]:
-    """The fields that are passed on to the model, such as tools and temperature."""
-    return {key: value for key, value in body.model_dump(exclude_unset=True).items() if key not in _OURS}
 
 
 def _tokens(tokens: Mapping[str, int]) -> dict[str, int]:

@@ -83,7 +83,8 @@ def listing(
         )
         for each in page:
             before = each
-            if _matches(each, archived, tag):
+            hidden = bool(each.metadata.get(ARCHIVED))
+            if archived in (None, hidden) and (tag is None or tag in each.tags):
                 found.append(each)
             if len(found) == limit:
                 break
@@ -102,11 +103,6 @@ def _cursor_session(cursor: str, owner: Owner) -> SessionInfo:
     """The session before the page, as far as the store needs it."""
     session_id, active_at = decode_cursor(cursor)
     return SessionInfo(session_id, owner, "default", active_at, active_at)
-
-
-def _matches(session: SessionInfo, archived: bool | None, tag: str | None) -> bool:
-    hidden = bool(session.metadata.get(ARCHIVED))
-    return (archived is None or hidden == archived) and (tag is None or tag in session.tags)
 
 
 @router.get("/{session_id}", response_model=chat.SessionOut, tags=SESSIONS)
