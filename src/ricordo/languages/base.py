@@ -395,9 +395,11 @@ class FactWords:
     standing_openers: str
     # Alternatives: words by which a wish is for all later answers, wherever they stand in its sentence.
     for_good: str
-    # Alternatives: the polite opening of a wish ("you can"); verbs of wishing; what a newer thing takes the place of.
+    # Alternatives: the polite opening of a wish ("you can"); verbs of wishing, and of what others want, say or must do;
+    # what a newer thing takes the place of.
     polite: str
     wishes: str
+    others_want: str
     instead: str
     relatives: str  # alternatives: pronouns that open a relative clause
     # Alternatives: whole clauses that announce something and tell nothing ("I changed my mind", "let's talk about …").

@@ -925,10 +925,11 @@ FACTS = base.FactWords(
         r"no(?= (?:\w+ ){1,2}please)|from now on|from here on(?: out)?|going forward|henceforth|in (?:the )?future|(?:when|every time|each time)(?:ever)? i"
         r" ask|(?:please |pls )*always(?= (?:\w+ ){0,2}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|keep|start|end|cite|sign))"
         r"|(?:please |pls )*never(?= (?:\w+ ){0,1}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|suggest|recommend))"
-        r"|(?:please )?call me|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
+        r"|(?:please |(?:yo)?u can |do )?call me(?! (?:\w+ ){1,2}but\b| (?:when|if|back|before|after|as soon)\b)|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
     ),
     polite=r"can you|could you|would you|you can|you may",
     wishes=r"want|i'd|would|wish|prefer|need|expect|like",
+    others_want=r"says|said|wrote|writes|told (?:me|us)|wants|insists|demands|asked me|people (?:say|think)|policy|guidelines?|must",
     relatives=r"who|whose|who's|which",
     instead=r"instead(?: of|$)|rather than|in place of|in lieu of",
     announcements=(

@@ -1055,12 +1055,16 @@ FACTS = base.FactWords(
     ),
     standing=(
         r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|in futuro|da qui in avanti"
-        r"|(?:quando|ogni volta che|tutte le volte che) ti chiedo|(?:per favore )?chiamami|dammi del (?:tu|lei)|diamoci del (?:tu|lei)"
+        r"|(?:quando|ogni volta che|tutte le volte che) ti chiedo|(?:per favore )?chiamami(?! (?:\w+ ma|quando|se|col|dopo|appena)\b)|(?:mi dia (?:pure )?|dammi )del (?:tu|lei)|diamoci del (?:tu|lei)"
         r"|(?:per (?:favore|piacere) )?(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
         r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più"
         r"|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
     polite=r"puoi|potresti|può|potrebbe",
+    others_want=(
+        r"dic(?:e|ono|eva)|scriv(?:e|ono)|scritto di|vuole|vogliono|(?:ha|hanno) (?:chiesto|detto|scritto)|pretend(?:e|ono)|bisogna|dev(?:e|ono)|insist(?:e|ono)"
+        r"|mai detto|hai (?:scritto|detto)"
+    ),
     wishes=r"vorrei|voglio|preferisco|preferirei|desidero|gradirei|gradisco|pretendo|mi (?:piacerebbe|serv\w+)|ho bisogno",
     relatives=r"che|il quale|la quale",
     instead=r"invece(?: d|$)|al posto d|anzich[eé] |in luogo d",
