@@ -375,9 +375,11 @@ class FactWords:
     # Alternatives: a name is told without a word of the first person ("Ann here").
     introductions: str
     # Alternatives: how a letter closes before the name, and thanks, after which the name stands on a line of its own;
-    # and the sentence that such a name stands for.
+    # a wish to sign as one, and that it is the user; the sentence that such a name stands for.
     closings: str
     thanks: str
+    signs: str
+    it_is_me: str
     signed: str
     # Alternatives: what takes back the words before it in the same breath.
     slips: str

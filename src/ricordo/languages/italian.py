@@ -904,7 +904,7 @@ _FIRST_PERSON = tuple(
         phrases(
             """sono è sei, ho ha hai, faccio fa fai, sto sta stai, vado va vai, do dà dai, so sa sai, devo deve devi,
             posso può puoi, voglio vuole vuoi, vengo viene vieni, tengo tiene tieni, dico dice dici, esco esce esci,
-            bevo beve bevi, vivo vive vivi, chiamo chiama chiami, abito abita abiti, lavoro lavora lavori,
+            bevo beve bevi, vedo vede vedi, vivo vive vivi, chiamo chiama chiami, abito abita abiti, lavoro lavora lavori,
             studio studia studi, frequento frequenta frequenti, mangio mangia mangi, fumo fuma fumi, gioco gioca giochi,
             suono suona suoni, canto canta canti, corro corre corri, nuoto nuota nuoti, guido guida guidi,
             dormo dorme dormi, leggo legge leggi, scrivo scrive scrivi, parlo parla parli, capisco capisce capisci,
@@ -1024,6 +1024,8 @@ FACTS = base.FactWords(
     introductions=r"qui \w+|parla|il nome|piacere",
     closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
     thanks=r"(?:molte )?grazie(?: mille)?|un saluto",
+    signs=r"firm\w+(?: \w+){0,3} (?:come|con|a nome)",
+    it_is_me=r"(?:che )?(?:sono|sarei) io",
     signed="mi chiamo {name}",
     slips=r"no,? aspetta|anzi,? no|no,? anzi|cioè no|volevo dire|ehm no|no scusa",
     other_pronouns=r"lui|lei",

@@ -30,9 +30,10 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
 _OF_THE_KNOWN = -0.4  # of a clause that changes or ends something: it often leaves out whose it is
 _IN_PASSING = -0.6  # of a word about oneself before a sentence in the first person
-_ONLY_WISH = -0.3  # of a wish that does not say that it is for all later answers
+_RELATED, _SAME_PERSON = -0.5, -2.6  # of a relative with a name ("my son Tim has"); of what is told of the same after it
+_ONLY_WISH = -0.5  # of a wish that does not say that it is for all later answers
 _WISH_OF_NOW = 1.5  # the same in a message that asks for something: the wish may be for that answer alone
-_FOR_ALL, _REPORTED = -1.0, 1.4  # of a wish whose sentence says so ("always"); that tells what others want or say
+_FOR_ALL, _REPORTED = -1.3, 1.4  # of a wish whose sentence says so ("always"); that tells what others want or say
 _WORKED_BEFORE, _PLAYED_BEFORE = 0.4, 2.0  # of a message after one that works on a text, or gives the user a part
 _SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment that is told by itself; of one in no group
 _POSSIBLE, _EVER = -1.1, -2.0  # least margin of a clause that a model takes for a statement; that a pattern knows
@@ -70,14 +71,15 @@ _OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>
 _APPOSITION = AnyLanguage(r"\W*(?:<facts.appositions>)\s")
 _SELF_AFTER = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _SIGNED = AnyLanguage(
-    r"(?:^|\W)(?:(?i:<facts.closings>)[\s,.!-]*[\n,.-]|(?i:<facts.thanks>)[\s,.!-]*\n)"
-    r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4})\s*$",
+    r"(?:^|\W)(?:(?i:<facts.closings>)[\s,.!-]*[\n,.-]|(?i:<facts.thanks>)[\s,.!-]*\n|(?i:<facts.signs>)(?=.*(?i:<facts.it_is_me>)))"
+    r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4}?)\s*(?:[\s,]\s*(?i:<facts.it_is_me>)\W*)?$",
     flags=0,
 )
 _TITLE = re.compile(r"^(?:\w{2,5}\. )+")
 _SLIP = AnyLanguage(r"\b(?:<facts.slips>)\b[\s,]*")
 _OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
 _WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
+_OF_KIN = AnyLanguage(r"\W*(?i:<facts.possessives>) \w+ [A-ZÀ-Ý][\w-]+ \w", flags=0)
 _JOINED = re.compile(r"\s*,?\s*")
 _SENTENCE_MARKS = tuple(".!?…;\n")
 _CHANGES = ("change", "end")
@@ -197,6 +199,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     flat = stated_text(text)
     needed, impersonal = _needed(text, before), not _SELF.search(flat)
     language = guess_language(text)
+    own_verbs = language_by_code(language).facts.second_verbs.keys()
     found: list[Judged] = []
     for clause in _with_allergens(flat, judge(text, before)):
         if found and clause.start < found[-1].end:  # it is told with the clause before it
@@ -236,11 +239,22 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             weighed += _IN_PASSING
         if clause.label in _CHANGES and weighed == 0.0:
             weighed = _OF_THE_KNOWN
+        if not wish and _OF_KIN.match(words):
+            weighed += _RELATED
+        elif found and not wish and _JOINED.fullmatch(flat[found[-1].end : clause.start]):
+            lead = _LEAD.match(words)
+            if _WHOSE.match(flat, found[-1].start) and _person_before(flat, clause, words[lead.end() if lead else 0 :], language):
+                weighed += _SAME_PERSON
         if clause.margin < needed + weighed or _is_nothing(flat, clause, lasts=for_good or standing):
             continue
         if standing:
             clause = replace(clause, label=_WISH)
-        elif wish and of_oneself and clause.wish < _SURE_WISH and not (for_good or _ADDRESSED.search(words)):
+        elif (
+            wish
+            and clause.wish < _SURE_WISH
+            and not (for_good or _ADDRESSED.search(words))
+            and (of_oneself or not own_verbs.isdisjoint(words.lower().split()))
+        ):
             clause = replace(clause, label="fact")
         elif wish and not for_good and clause.margin < needed + weighed + (_WISH_OF_NOW if asks else _ONLY_WISH):
             continue
@@ -428,6 +442,8 @@ def _person_before(flat: str, clause: Judged, quote: str, language: str) -> str:
         return ""
     opening, said = _sentence_around(flat, clause)[0], flat[: clause.start]
     own = [(each.end(), each[1]) for each in _WHOSE.finditer(said)]
+    if own and own[-1][0] > opening:  # the subject of the sentence, whatever else it names
+        return own[-1][1]
     named = [(each.end(), each[0]) for each in _NAMED.finditer(said, opening)]
     named += [(each.end(), each[1]) for each in _SUBJECT.finditer(said) if each[2] in verbs and not _DAY.match(each[1])]
     return max(own + named, default=(0, ""))[1]
