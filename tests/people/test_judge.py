@@ -274,7 +274,9 @@ def test_one_fact_is_told_and_nothing_beside_it(text: str, kept: str) -> None:
 
 def test_what_a_pattern_knows_in_a_game_is_not_learned() -> None:
     """The judge may refuse what a pattern reads."""
-    assert not extract_by_patterns([said("Who am I? I was born in Smiljan, loved pigeons and died in a hotel")]).candidates
+    assert not extract_by_patterns(
+        [said("Who am I? I was born in Smiljan, loved pigeons and died in a hotel")]
+    ).candidates
 
 
 @pytest.mark.parametrize(

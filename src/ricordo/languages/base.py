@@ -402,6 +402,7 @@ class FactWords:
     polite: str
     wishes: str
     others_want: str
+    surer: float  # how much surer the judge must be of what is said in this language, in logits
     instead: str
     relatives: str  # alternatives: pronouns that open a relative clause
     # Alternatives: whole clauses that announce something and tell nothing ("I changed my mind", "let's talk about …").

@@ -30,10 +30,10 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
 _OF_THE_KNOWN = -0.4  # of a clause that changes or ends something: it often leaves out whose it is
 _IN_PASSING = -0.6  # of a word about oneself before a sentence in the first person
-_RELATED, _SAME_PERSON = -0.5, -2.6  # of a relative with a name ("my son Tim has"); of what is told of the same after it
-_ONLY_WISH = -0.5  # of a wish that does not say that it is for all later answers
+_RELATED, _SAME_PERSON = -0.6, -3.0  # of a relative with a name ("my son Tim has"); of what follows about the same
+_ONLY_WISH = -0.25  # of a wish that does not say that it is for all later answers
 _WISH_OF_NOW = 1.5  # the same in a message that asks for something: the wish may be for that answer alone
-_FOR_ALL, _REPORTED = -1.3, 1.4  # of a wish whose sentence says so ("always"); that tells what others want or say
+_FOR_ALL, _REPORTED = -1.5, 1.4  # of a wish whose sentence says so ("always"); that tells what others want or say
 _WORKED_BEFORE, _PLAYED_BEFORE = 0.4, 2.0  # of a message after one that works on a text, or gives the user a part
 _SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment that is told by itself; of one in no group
 _POSSIBLE, _EVER = -1.1, -2.0  # least margin of a clause that a model takes for a statement; that a pattern knows
@@ -71,7 +71,7 @@ _OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>
 _APPOSITION = AnyLanguage(r"\W*(?:<facts.appositions>)\s")
 _SELF_AFTER = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _SIGNED = AnyLanguage(
-    r"(?:^|\W)(?:(?i:<facts.closings>)[\s,.!-]*[\n,.-]|(?i:<facts.thanks>)[\s,.!-]*\n|(?i:<facts.signs>)(?=.*(?i:<facts.it_is_me>)))"
+    r"(?:^|\W)(?i:(?:<facts.closings>)[\s,.!-]*[\n,.-]|(?:<facts.thanks>)[\s,.!-]*\n|(?:<facts.signs>)(?=.*(?:<facts.it_is_me>)))"
     r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4}?)\s*(?:[\s,]\s*(?i:<facts.it_is_me>)\W*)?$",
     flags=0,
 )
@@ -235,16 +235,19 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             weighed = _REPORTED  # "the boss wants them always in blue"
         elif wish and not standing and for_good:
             weighed, asks = weighed + _FOR_ALL, False
+        elif wish and not asks and clause.wish >= _SURE_WISH:
+            weighed += _ONLY_WISH
         if _APPOSITION.match(words) and _SELF_AFTER.match(flat[clause.end :]):
             weighed += _IN_PASSING
         if clause.label in _CHANGES and weighed == 0.0:
             weighed = _OF_THE_KNOWN
         if not wish and _OF_KIN.match(words):
             weighed += _RELATED
-        elif found and not wish and _JOINED.fullmatch(flat[found[-1].end : clause.start]):
+        elif found and not wish and _WHOSE.match(flat, found[-1].start):
             lead = _LEAD.match(words)
-            if _WHOSE.match(flat, found[-1].start) and _person_before(flat, clause, words[lead.end() if lead else 0 :], language):
-                weighed += _SAME_PERSON
+            if _JOINED.fullmatch(flat[found[-1].end : clause.start]):
+                told = words[lead.end() :] if lead else words
+                weighed += _SAME_PERSON if _person_before(flat, clause, told, language) else 0.0
         if clause.margin < needed + weighed or _is_nothing(flat, clause, lasts=for_good or standing):
             continue
         if standing:
@@ -256,7 +259,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             and (of_oneself or not own_verbs.isdisjoint(words.lower().split()))
         ):
             clause = replace(clause, label="fact")
-        elif wish and not for_good and clause.margin < needed + weighed + (_WISH_OF_NOW if asks else _ONLY_WISH):
+        elif wish and asks and clause.margin < needed + weighed + _WISH_OF_NOW:
             continue
         clause = replace(clause, end=max(clause.end, tied_end(flat, clause.start, clause.end)))
         last = found[-1] if found else None
@@ -332,7 +335,9 @@ def _lists(flat: str, clause: Judged, words: str) -> bool:
 
 def _needed(text: str, before: str | None = None) -> float:
     """The least margin of a clause, by the message that it stands in."""
-    needed = _PLAYED if is_not_oneself(text) or _PLAYS.search(stated_text(text)) else 0.0
+    needed = language_by_code(guess_language(text)).facts.surer
+    if is_not_oneself(text) or _PLAYS.search(stated_text(text)):
+        needed += _PLAYED
     if not _SELF.search(stated_text(text)):
         needed += _IMPERSONAL
     if before and _PLAYS.search(stated_text(before)):
