@@ -132,7 +132,13 @@ def test_a_wish_is_told_apart_from_its_reason(text: str, wish: str, reason: str)
 
 @pytest.mark.parametrize(
     "text",
-    ["Bullet points only, always.", "meno allegro per favore, in generale", "in general, no headings in your replies"],
+    [
+        "Bullet points only, always.",
+        "meno allegro per favore, in generale",
+        "in general, no headings in your replies",
+        "can you answer in French from now on?",
+        "potresti scrivermi in inglese d'ora in poi?",
+    ],
 )
 def test_a_wish_for_good_is_an_instruction(text: str) -> None:
     """It may open like a statement about oneself, and name what lists are made of."""
@@ -146,6 +152,10 @@ def test_a_wish_for_good_is_an_instruction(text: str) -> None:
         "the recipe says never to stir the rice. why",
         "stavolta falla corta, sono sull'autobus",
         "la prof dice di mostrare sempre i passaggi. serve davvero?",
+        "the landlord wants the bins always out by six, fair?",
+        "il preside vuole le circolari sempre in pdf, come si fa",
+        "call me crazy but rain is lovely",
+        "ogni tanto vedo Luca",
     ],
 )
 def test_a_wish_for_once_or_of_others_is_none(text: str) -> None:
@@ -231,10 +241,52 @@ def test_a_clause_about_another_names_them() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Marta ha cambiato lavoro. Adesso lavora a Trento", "Marta: adesso lavora a Trento"),
+        ("Mio fratello Luca ha aperto un bar e adesso vive a Rimini", "Fratello Luca: adesso vive a Rimini"),
+        ("Mio fratello Luca ha aperto un bar e adesso vive a Rimini", "Suo fratello Luca ha aperto un bar"),
+        ("Mia sorella Anna ha lasciato Roma, ora vive a Lecce", "Sorella Anna: ora vive a Lecce"),
+        ("adesso lavoro a Trento", "Adesso lavora a Trento"),
+    ],
+)
+def test_a_verb_alone_keeps_its_person(text: str, kept: str) -> None:
+    """Where verbs need no subject, what goes on about someone is theirs and not the user's."""
+    assert kept in [claim.text for claim in extract_by_patterns([said(text)]).candidates]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("im in hobart, tassie. whens best time 2 plant garlic", "Is in hobart, tassie"),
+        ("vegan since 2011, what do i do with jackfruit", "Vegan since 2011"),
+        (
+            "we're off grid on some land outside Marfa texas. what size water tank",
+            "“we're off grid on some land outside Marfa texas”",
+        ),
+        ("Ti aggiorno su una cosa importante: mia figlia si chiama Ada", "Sua figlia si chiama Ada"),
+    ],
+)
+def test_one_fact_is_told_and_nothing_beside_it(text: str, kept: str) -> None:
+    """Neither the question beside it nor what only announces it."""
+    assert [claim.text for claim in extract_by_patterns([said(text)]).candidates] == [kept]
+
+
+def test_what_a_pattern_knows_in_a_game_is_not_learned() -> None:
+    """The judge may refuse what a pattern reads."""
+    assert not extract_by_patterns(
+        [said("Who am I? I was born in Smiljan, loved pigeons and died in a hotel")]
+    ).candidates
+
+
+@pytest.mark.parametrize(
     ("text", "name"),
     [
         ("How do I write a complaint?\n\nBest wishes\nDelphine Okoro", "Is called Delphine Okoro"),
         ("Rivede la punteggiatura della mia lettera? Distinti saluti.\nIng. Ruggero Tesi", "Si chiama Ruggero Tesi"),
+        ("Please sign the letter as Dr. N. Obi. That's me.", "Is called N. Obi"),
+        ("Please sign the letter as Dr. N. E. That's me.", "Is called N. E"),
+        ("Firma la domanda come Aldo Bini, sono io", "Si chiama Aldo Bini"),
     ],
 )
 def test_the_name_under_a_message_is_the_users(text: str, name: str) -> None:
@@ -243,7 +295,13 @@ def test_the_name_under_a_message_is_the_users(text: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Thanks, Alexa", "Correct this letter: Dear Jo, see you soon. Regards, Peter", "grazie, Milano"]
+    "text",
+    [
+        "Thanks, Alexa",
+        "Correct this letter: Dear Jo, see you soon. Regards, Peter",
+        "grazie, Milano",
+        "sign the letter as Bob",
+    ],
 )
 def test_a_name_that_is_no_signature(text: str) -> None:
     """An address of the assistant, a letter of others, a place."""

@@ -330,7 +330,7 @@ def main() -> None:
     parser.add_argument("--talk", type=Path, help="a folder of talk without labels: files *.jsonl with said and asks")
     parser.add_argument("--pool", type=int, default=75_000)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    parser.add_argument("--threshold", type=float, default=0.9)
+    parser.add_argument("--threshold", type=float, default=1.16)
     parser.add_argument("--encoder", type=Path, default=teaching.ENCODER)
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "src/ricordo/people/facts/judge.npz")
     parser.add_argument("--unseen", type=Path)

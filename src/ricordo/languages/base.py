@@ -375,9 +375,11 @@ class FactWords:
     # Alternatives: a name is told without a word of the first person ("Ann here").
     introductions: str
     # Alternatives: how a letter closes before the name, and thanks, after which the name stands on a line of its own;
-    # and the sentence that such a name stands for.
+    # a wish to sign as one, and that it is the user; the sentence that such a name stands for.
     closings: str
     thanks: str
+    signs: str
+    it_is_me: str
     signed: str
     # Alternatives: what takes back the words before it in the same breath.
     slips: str
@@ -395,9 +397,12 @@ class FactWords:
     standing_openers: str
     # Alternatives: words by which a wish is for all later answers, wherever they stand in its sentence.
     for_good: str
-    # Alternatives: the polite opening of a wish ("you can"); verbs of wishing; what a newer thing takes the place of.
+    # Alternatives: the polite opening of a wish ("you can"); verbs of wishing, and of what others want, say or must do;
+    # what a newer thing takes the place of.
     polite: str
     wishes: str
+    others_want: str
+    surer: float  # how much surer the judge must be of what is said in this language, in logits
     instead: str
     relatives: str  # alternatives: pronouns that open a relative clause
     # Alternatives: whole clauses that announce something and tell nothing ("I changed my mind", "let's talk about …").

@@ -815,14 +815,9 @@ FACTS = base.FactWords(
         r"truly|absolutely)\s+",
     ),
     refused=LazyPattern(
-        r"\b(?:"
-        r"this|that|these|those|it|its|it's|something|anything|nothing|everything|stuff|things?|here|there|"
-        r"now|today|tonight|yesterday|"
-        r"you|your|yours|yourself|u|ur|i|i'm|i've|i'd|me|myself|we|us|our|he|she|him|they|them|which|who|whom|"
-        r"whose|where|what|"
-        r"when|why|if|how (?!to)|how$|one|ones|same|their|his|her|hers|theirs|such|including|both|way|like|is|"
-        r"are|was|were|am|life|living|suicid\w+|kill\w*|dying|die|death|someone|somebody|everyone"
-        r")\b"
+        r"\b(?:this|that|these|those|it|its|it's|something|anything|nothing|everything|stuff|things?|here|there|now|today|tonight|yesterday|you|your|yours"
+        r"|yourself|u|ur|i|i'm|i've|i'd|me|myself|we|us|our|he|she|him|they|them|which|who|whom|whose|where|what|when|why|if|how (?!to)|how$|one|ones|same"
+        r"|their|his|her|hers|theirs|such|including|both|way|like|is|are|was|were|am|life|living|suicid\w+|kill\w*|dying|die|death|someone|somebody|everyone)\b"
     ),
     refused_first=LazyPattern(
         r"(?:not|no|to be|to think|to believe|to know|to ask|to hear|to say|to see|than|about|of|and|or|but|as|for|"
@@ -870,31 +865,30 @@ FACTS = base.FactWords(
     ),
     # English says "the" of what is there ("I love the colours"), and of some things in general ("the sea").
     remarks=LazyPattern(
-        r"(?!the (?:sea|ocean|beach|mountains?|outdoors|countryside|rain|cold|heat|snow|dark|piano|guitar|violin|"
-        r"theat(?:er|re)|cinema|gym|stars|sun|wind|water|news|radio|violin|drums|arts|sciences|humanities|internet)\Z)"
-        r"(?:all )?the\b"
+        r"(?!the (?:sea|ocean|beach|mountains?|outdoors|countryside|rain|cold|heat|snow|dark|piano|guitar|violin|theat(?:er|re)|cinema|gym|stars|sun|wind"
+        r"|water|news|radio|violin|drums|arts|sciences|humanities|internet)\Z)(?:all )?the\b"
     ),
     not_subjects=LazyPattern(r"\bhow\b", flags=0),
     trouble_leads=LazyPattern(r"^(?:in|to) (?=\w)"),
     passing_trouble=LazyPattern(
-        r"my\b|(?!(?:remembering|understanding|learning|reading|writing|solving|memori[sz]ing|pronouncing|"
-        r"concentrating|focusing|spelling|multiplying|dividing|calculating|counting|studying|listening|speaking|"
-        r"recalling|organi[sz]ing|distinguishing|keeping up|paying attention|conjugating|translating|simplifying|"
-        r"factoring|graphing)\b)\w+(?-i:ing)\b"
+        r"my\b|(?!(?:remembering|understanding|learning|reading|writing|solving|memori[sz]ing|pronouncing|concentrating|focusing|spelling|multiplying|dividing"
+        r"|calculating|counting|studying|listening|speaking|recalling|organi[sz]ing|distinguishing|keeping up|paying attention|conjugating|translating"
+        r"|simplifying|factoring|graphing)\b)\w+(?-i:ing)\b"
     ),
     offered=r"first|second|third|fourth|last|option|version|alternative|former|latter",
     place_endings=r"with|since|for|from|now|right|currently|at the moment|these|atm|too|though|and study|and work",
     name_joiners=r"and|but",
     personal_titles=r"Mr|Mrs|Ms|Miss|Dr|Prof|Professor",
     clause_openers=(
-        r"and|but|so|because|cos|cuz|which|who|while|although|though|since|as|what|how|where|when|why|can|could|should"
-        r"|would|please|pls|help|any"
+        r"and|but|so|because|cos|cuz|which|who|while|although|though|since|as|what|how|where|when|why|can|could|should|would|please|pls|help|any"
     ),
     bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
     joins=r"and|or",
     introductions=r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?",
     closings=r"(?:kind |best |warm )?regards|best wishes|sincerely|yours(?: \w+)?|all the best",
     thanks=r"cheers|(?:many )?thanks|thank you",
+    signs=r"sign(?:ed)?(?: \w+){0,3} (?:as|with)",
+    it_is_me=r"(?:that'?s|this is|which is|it'?s) me",
     signed="my name is {name}",
     slips=r"no,? wait(?:,? sorry)?|wait,? no|sorry,? no|(?:er|uh|um),? no|scratch that|or rather|i mean",
     other_pronouns=r"he|she|he's|she's|hes|shes",
@@ -904,31 +898,29 @@ FACTS = base.FactWords(
         r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact"
     ),
     remember=(
-        r"(?:please |pls |plz |can you |could you |would you )*(?:remember(?! (?:when|how|the time|to|what|who|where|last|me))"
-        r"|keep (?:it )?in mind|bear (?:it )?in mind|note(?: it)? down|make a (?:mental )?note|take note|jot (?:it )?down"
-        r"|write (?:it )?down|note for (?:later|next time|the future)|for future reference|for the record|note that"
-        r"|(?:don't|do not|never|dont) (?:ever )?forget|(?:don't|dont) let me forget|add to your notes|save this"
-        r"|store this)(?: please| pls)?(?: for (?:later|next time|the future|all our (?:chats|sessions)))?(?: the fact)?"
-        r"(?: that)?(?:[:,]|\b)"
+        r"(?:please |pls |plz |can you |could you |would you )*(?:remember(?! (?:when|how|the time|to|what|who|where|last|me))|keep (?:it )?in mind"
+        r"|bear (?:it )?in mind|note(?: it)? down|make a (?:mental )?note|take note|jot (?:it )?down|write (?:it )?down|note for (?:later|next time|the future)"
+        r"|for future reference|for the record|note that|(?:don't|do not|never|dont) (?:ever )?forget|(?:don't|dont) let me forget|add to your notes|save this"
+        r"|store this)(?: please| pls)?(?: for (?:later|next time|the future|all our (?:chats|sessions)))?(?: the fact)?(?: that)?(?:[:,]|\b)"
     ),
     forget=(
-        r"(?:please |pls |plz |can you |could you |would you |you can |you may |i want you to |i'd like you to |just )*"
-        r"(?:forget(?! to| it\b)(?: about)?|unlearn|stop remembering|(?:don't|do not|dont) remember"
-        r"|(?:delete|erase|remove|drop|scrap|wipe|strike)(?= (?:what|everything|all|anything|that|it) (?:(?:that )?i|you|about|from)"
-        r"|(?: \w+){1,4} from your (?:memory|notes)))"
+        r"(?:please |pls |plz |can you |could you |would you |you can |you may |i want you to |i'd like you to |just )*(?:forget(?! to| it\b)(?: about)?"
+        r"|unlearn|stop remembering|(?:don't|do not|dont) remember|(?:delete|erase|remove|drop|scrap|wipe|strike)(?= (?:what|everything|all|anything|that"
+        r"|it) (?:(?:that )?i|you|about|from)|(?: \w+){1,4} from your (?:memory|notes)))"
     ),
     remembered_things=(
-        r"(?:that|what|everything|all|anything)(?: that)? (?:i|we|you)|(?:about )?(?:my|our|me)|what|that (?:my|our)"
-        r"|everything about|all about|anything about"
+        r"(?:that|what|everything|all|anything)(?: that)? (?:i|we|you)|(?:about )?(?:my|our|me)|what|that (?:my|our)|everything about|all about|anything about"
     ),
     standing=(
         r"no(?= (?:\w+ ){1,2}please)|from now on|from here on(?: out)?|going forward|henceforth|in (?:the )?future|(?:when|every time|each time)(?:ever)? i"
         r" ask|(?:please |pls )*always(?= (?:\w+ ){0,2}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|keep|start|end|cite|sign))"
         r"|(?:please |pls )*never(?= (?:\w+ ){0,1}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|suggest|recommend))"
-        r"|(?:please )?call me|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
+        r"|(?:please |(?:yo)?u can |do )?call me(?! (?:\w+ ){1,2}but\b| (?:when|if|back|before|after|as soon)\b)|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
     ),
     polite=r"can you|could you|would you|you can|you may",
     wishes=r"want|i'd|would|wish|prefer|need|expect|like",
+    surer=0.0,
+    others_want=r"says|said|wrote|writes|told (?:me|us)|wants|insists|demands|asked me|people (?:say|think)|policy|guidelines?|must",
     relatives=r"who|whose|who's|which",
     instead=r"instead(?: of|$)|rather than|in place of|in lieu of",
     announcements=(
@@ -941,7 +933,7 @@ FACTS = base.FactWords(
         r"|today|this (?:day|point))|in (?:the )?future|next time|all (?:my|our|your)|any ?more|with me|around me|as (?:a|the) (?:rule|default|standard)"
         r"|as (?:default|standard)|by default|in general|going forward|hence ?forth|for (?:good|keeps)|for ?ever|permanently|until (?:further notice|i say)"
         r"|unless (?:i|told|asked)|standing (?:order|request|rule)|(?:house|new|the) rules?|anything (?:i|you)|whatever i|everything (?:i|you)"
-        r"|not (?:once|now|ever)"
+        r"|not (?:once|now|ever)|(?:every|each|any) \w+ (?:you|i)|make it a habit|rest of (?:our|these|the) (?:chats?|talks?)|that way"
     ),
     standing_openers=(
         r"(?:(?:from|as of|starting) (?:now|today)|from here)(?: on(?:wards?)?)?(?: out)?|going forward|henceforth|in future"
@@ -1361,8 +1353,7 @@ QUESTIONS = base.QuestionWords(
         "place": r"where",
         "time": r"when|what year|which year",
         "procedure": (
-            r"how (?:do i|do you|can i|should i|to|can you|should you|do we)|what should (?:i|we|you)"
-            r"|what (?:do|can) i do|steps"
+            r"how (?:do i|do you|can i|should i|to|can you|should you|do we)|what should (?:i|we|you)|what (?:do|can) i do|steps"
         ),
         "definition": r"what is|what's|what are|define|definition|meaning of|what does .* mean",
         "explanation": r"explain|describe|how|tell me|talk about|what (?:happens|does|do)|elaborate|expand",
@@ -1405,23 +1396,20 @@ STATEMENTS = base.StatementWords(
         r"|you(?: be| play| will be|'ll be) (?:the|an?|my) \w+|you(?:'re| are) (?:the|an?|my) \w+(?:,| and) i(?:'m| am|m)"
     ),
     not_oneself=(
-        r"translat\w+|proofread\w*|summari[sz]\w+|rewrit\w+|paraphras\w+|analy[sz]e|rephrase|correct (?:this|my|the)"
-        r"|fix (?:this|my|the)|complete the|check my|write (?:a|an|me|my|the|this|about)|make up|repeat after|pretend\w*"
-        r"|imagine|suppose|role-?\s?play\w*|act as|acting as|my character|the character|protagonist|narrator"
-        r"|once upon a time|in this story|in the story|in my story|short story|i dreamed|i dreamt|let's say|cover letter"
-        r"|ignore (?:all|any|the|your|every|previous)|system prompt|jailbreak"
+        r"translat\w+|proofread\w*|summari[sz]\w+|rewrit\w+|paraphras\w+|analy[sz]e|rephrase|correct (?:this|my|the)|fix (?:this|my|the)|complete the|check my"
+        r"|write (?:a|an|me|my|the|this|about)|make up|repeat after|pretend\w*|imagine|suppose|role-?\s?play\w*|act as|acting as|my character|the character"
+        r"|protagonist|narrator|once upon a time|in this story|in the story|in my story|short story|i dreamed|i dreamt|let's say|cover letter|ignore (?:all"
+        r"|any|the|your|every|previous)|system prompt|jailbreak"
     ),
     not_stated=(
-        r"if|unless|maybe|perhaps|possibly|probably|for example|for instance|e\.g|example|as if|were|would(?! like to)|i could"
-        r"|hypothetical\w*|joking|kidding|not true|it's false|you think|do you|say|says|said|saying|tells|told|telling"
-        r"|asked|writes|wrote|according to|quote\w*|means|the sentence|the phrase|the word|the lyrics|sings|used to"
-        r"|whether"
+        r"if|unless|maybe|perhaps|possibly|probably|for example|for instance|e\.g|example|as if|were|would(?! like to)|i could|hypothetical\w*|joking|kidding"
+        r"|not true|it's false|you think|do you|say|says|said|saying|tells|told|telling|asked|writes|wrote|according to|quote\w*|means|the sentence|the phrase"
+        r"|the word|the lyrics|sings|used to|whether"
     ),
     question_openings=(r"what|why|how|where|when|who|which|can|could|should|shall|do|does|did|is|are|am|will|has|have"),
     retraction_leads=r"no|but|haha\w*|ok|oh",
     retractions=(
-        r"(?:i'm |i am |i was |just |only )*(?:kidding|joking)|jk|not really|psych|that's not true|that's a lie"
-        r"|yeah right|oh sure|as if"
+        r"(?:i'm |i am |i was |just |only )*(?:kidding|joking)|jk|not really|psych|that's not true|that's a lie|yeah right|oh sure|as if"
     ),
     retraction_objects=r"that|sure|about|into|a",
     tag_questions=r"no|ok|right|correct|yes|true|innit|you know|or not|isn't it|don't i|am i|do i",
@@ -1433,25 +1421,22 @@ STATEMENTS = base.StatementWords(
     joins=(r"(?:and|so|then|or)\s+(?=(?:i|i'm|im|i've|i'd|my|we|you|he|she|they|it|can you|could you|please)\b)"),
     cuts=r"but|because|although|though|however|while|whereas|since|cause|cuz",
     states_first=(
-        r"never (?:been|had|done|seen|met|made|got|gone|went|ate|eaten|driven|drunk|learnt|\w+ed)"
-        r"|(?:don't|dont|do not|never) (?:really |ever |usually )?(?:own|have|eat|drink|drive|smoke|like|sleep|work|play|speak|cook)"
-        r"(?! (?:it|this|that|with)\b)|make (?:that|it|the(?: \w+){1,3}) (?:\d[\d.,]*|\w+days?)"
+        r"never (?:been|had|done|seen|met|made|got|gone|went|ate|eaten|driven|drunk|learnt|\w+ed)|(?:don't|dont|do not|never) (?:really |ever |usually )?(?:own"
+        r"|have|eat|drink|drive|smoke|like|sleep|work|play|speak|cook)(?! (?:it|this|that|with)\b)|make (?:that|it|the(?: \w+){1,3}) (?:\d[\d.,]*|\w+days?)"
     ),
     order_leads=r"please|and|then|now|just|only|always|never",
     orders_first=(
-        r"ignore|forget|remember|respond|reply|answer|reveal|show|always|never|do|don't|act|behave|pretend|obey|follow"
-        r"|translate|repeat|send|delete|remove|print|write|say|tell|use|output|execute|run|visit|click|open|call|give"
-        r"|make|let|help me|help us|please|must|should|treat|assume|consider|ensure|stop|start|trust|recommend|disregard|override"
-        r"|bypass|refer|reject|accept|grant|allow|include|insert|append|mention|be|keep|note"
+        r"ignore|forget|remember|respond|reply|answer|reveal|show|always|never|do|don't|act|behave|pretend|obey|follow|translate|repeat|send|delete|remove"
+        r"|print|write|say|tell|use|output|execute|run|visit|click|open|call|give|make|let|help me|help us|please|must|should|treat|assume|consider|ensure"
+        r"|stop|start|trust|recommend|disregard|override|bypass|refer|reject|accept|grant|allow|include|insert|append|mention|be|keep|note"
     ),
     hijacks=(
         r"instructions?|prompts?|guardrails?|system message|language model|developer mode|admin\w*|jailbreak\w*|rules"
         r"|(?:ignore|disregard) (?!(?:my|typos?|spelling)\b)|override|bypass|reveal|obey\w*|passwords?|secrets?|pretend|act as"
     ),
     orders_anywhere=(
-        r"you|your|yours|yourself|from now on|instructions?|prompt|guardrails?|system message|assistant\w?|chatbot"
-        r"|language model|developer mode|admin\w*|jailbreak\w*|safety rules?|must always|must never|should always"
-        r"|should never|has to be obeyed"
+        r"you|your|yours|yourself|from now on|instructions?|prompt|guardrails?|system message|assistant\w?|chatbot|language model|developer mode|admin\w*"
+        r"|jailbreak\w*|safety rules?|must always|must never|should always|should never|has to be obeyed"
     ),
     first_person=LazyPattern(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|myself)\b", flags=0),
     frames=words(
@@ -1468,13 +1453,11 @@ STATEMENTS = base.StatementWords(
     negative=r"not|never|dislikes?|hates?|longer|doesn't|don't|isn't|cannot|can't",
     overcome=r"longer|anymore|now understands|overcame|has understood",
     denied=(
-        r"\b(?:not|never|no|nor|neither|hardly|barely|without|dislikes?|hates?|detests?|stand|bear|longer|cannot)\b"
-        r"|n't\b"
+        r"\b(?:not|never|no|nor|neither|hardly|barely|without|dislikes?|hates?|detests?|stand|bear|longer|cannot)\b|n't\b"
     ),
     no_trouble=(
-        r"no longer|(?:do not|don't|never) (?:have|find|struggle)"
-        r"|(?:not|without|no|hardly|barely) (?:struggl\w+|hav\w+|trouble|problems?|difficult\w+)"
-        r"|(?:now|finally)\b.*(?<!n't )\b(?:underst\w+|get|got)"
+        r"no longer|(?:do not|don't|never) (?:have|find|struggle)|(?:not|without|no|hardly|barely) (?:struggl\w+|hav\w+|trouble|problems?|difficult\w+)|(?:now"
+        r"|finally)\b.*(?<!n't )\b(?:underst\w+|get|got)"
     ),
     not_now=(r"\b(?:lived|worked|studied|liked|was(?! born)|were|want|wish|hope|plan|dream|going to|will)\b|'ll\b"),
     naming=r"name\w*|call\w*|nick\w*|i'm|im|i am|this is",

@@ -803,12 +803,11 @@ _AL = r"(?:al|allo|alla|all'|ai|agli|alle|a|ad)"
 _EXAM = r"(?:esame|verifica|interrogazione|compito in classe|test|gara|concorso|colloquio|prova|orale|maturità|saggio|recita|partita)"
 _THE = r"(?:un |una |un'|l'|il |la |lo |gli |le |i )"
 _JOB = (
-    r"(?:medico|infermier[ea]|insegnante|maestr[ao]|professor(?:e|essa)|ingegnere|avvocat[oa]|architett[oa]|cuoc[oa]|camerier[ea]|"
-    r"programmatore|programmatrice|sviluppatore|sviluppatrice|idraulico|elettricista|falegname|commess[oa]|impiegat[oa]|operai[oa]|"
-    r"autista|barista|farmacista|fisioterapista|psicolog[oa]|dentista|veterinari[oa]|giornalista|scrittore|scrittrice|"
-    r"fotograf[oa]|music(?:ista|ologo)|attore|attrice|pittore|pittrice|designer|grafic[oa]|contabile|commercialista|ricercatore|"
-    r"ricercatrice|agricoltore|muratore|meccanico|parrucchier[ea]|postin[oa]|poliziott[oa]|vigile del fuoco|pompiere|"
-    r"libraio|bibliotecari[oa]|educatore|educatrice|casaling[ao]|pensionat[oa]|tassista|pasticcer[ea]|estetista|notaio)"
+    r"(?:medico|infermier[ea]|insegnante|maestr[ao]|professor(?:e|essa)|ingegnere|avvocat[oa]|architett[oa]|cuoc[oa]|camerier[ea]|programmatore|programmatrice"
+    r"|sviluppatore|sviluppatrice|idraulico|elettricista|falegname|commess[oa]|impiegat[oa]|operai[oa]|autista|barista|farmacista|fisioterapista|psicolog[oa]"
+    r"|dentista|veterinari[oa]|giornalista|scrittore|scrittrice|fotograf[oa]|music(?:ista|ologo)|attore|attrice|pittore|pittrice|designer|grafic[oa]|contabile"
+    r"|commercialista|ricercatore|ricercatrice|agricoltore|muratore|meccanico|parrucchier[ea]|postin[oa]|poliziott[oa]|vigile del fuoco|pompiere|libraio"
+    r"|bibliotecari[oa]|educatore|educatrice|casaling[ao]|pensionat[oa]|tassista|pasticcer[ea]|estetista|notaio)"
 )
 _KIN = (
     r"(?:sorella|fratello|sorellina|fratellino|figli[oa]|cugin[oa]|zi[oa]|nonn[oa]|amic[oa]|migliore amic[oa]|compagn[oa](?: di banco)?|"
@@ -828,9 +827,8 @@ _REACH = (
     r"smettere di (?:fumare|procrastinare|copiare|rimandare)|aprire (?:un|una)|viaggiare|visitare|parlare|scrivere (?:un libro|un romanzo)|suonare|alzare la media|essere promoss[oa])"
 )
 _ABLE = (
-    r"(?:capire|risolvere|ricordare|memorizzare|imparare|calcolare|scrivere|leggere|concentrarmi|studiare|tradurre|pronunciare|"
-    r"distinguere|applicare|usare|semplificare|disegnare|fare (?:i|le|gli|la|il|lo|l')|seguire (?:i|le|gli|la|il|lo|l')|scomporre|coniugare|"
-    r"organizzarmi|ricordarmi|parlare)"
+    r"(?:capire|risolvere|ricordare|memorizzare|imparare|calcolare|scrivere|leggere|concentrarmi|studiare|tradurre|pronunciare|distinguere|applicare|usare"
+    r"|semplificare|disegnare|fare (?:i|le|gli|la|il|lo|l')|seguire (?:i|le|gli|la|il|lo|l')|scomporre|coniugare|organizzarmi|ricordarmi|parlare)"
 )
 
 _FACT_PATTERNS = (
@@ -904,7 +902,7 @@ _FIRST_PERSON = tuple(
         phrases(
             """sono è sei, ho ha hai, faccio fa fai, sto sta stai, vado va vai, do dà dai, so sa sai, devo deve devi,
             posso può puoi, voglio vuole vuoi, vengo viene vieni, tengo tiene tieni, dico dice dici, esco esce esci,
-            bevo beve bevi, vivo vive vivi, chiamo chiama chiami, abito abita abiti, lavoro lavora lavori,
+            bevo beve bevi, vedo vede vedi, vivo vive vivi, chiamo chiama chiami, abito abita abiti, lavoro lavora lavori,
             studio studia studi, frequento frequenta frequenti, mangio mangia mangi, fumo fuma fumi, gioco gioca giochi,
             suono suona suoni, canto canta canti, corro corre corri, nuoto nuota nuoti, guido guida guidi,
             dormo dorme dormi, leggo legge leggi, scrivo scrive scrivi, parlo parla parli, capisco capisce capisci,
@@ -953,29 +951,22 @@ FACTS = base.FactWords(
     ),
     patterns=_FACT_PATTERNS,
     fillers=LazyPattern(
-        r"(?:molto|tanto|tantissimo|moltissimo|davvero|proprio|veramente|anche|particolarmente|soprattutto|"
-        r"un sacco|un po'|"
-        r"abbastanza|troppo|per niente|affatto|assolutamente|sempre|ancora|di più|da sempre|bene|più di tutto|"
+        r"(?:molto|tanto|tantissimo|moltissimo|davvero|proprio|veramente|anche|particolarmente|soprattutto|un sacco|un po'|abbastanza|troppo|per niente"
+        r"|affatto|assolutamente|sempre|ancora|di più|da sempre|bene|più di tutto|"
         r"da morire)\s+",
     ),
     refused=LazyPattern(
-        r"\b(?:"
-        r"questo|questa|questi|queste|quest|quello|quella|quelli|quelle|quel|quei|quegli|ciò|cio|qualcosa|"
-        r"niente|nulla|tutto|"
-        r"oggi|stasera|stamattina|adesso|ora|ieri|subito|qui|qua|lì|là|così|cosi|tu|te|ti|tuo|tua|tuoi|tue|vi|"
-        r"voi|vostro|vostra|lei|"
-        r"è|io|mi|me|suo|sua|suoi|sue|loro|modo|ho|sono|devo|posso|voglio|hai|sei|puoi|vuoi|spieghi|parli|fai|"
-        r"dici|rispondi|aiuti|che|cui|chi|dove|come|quando|"
-        r"nessuno|qualcuno|vita|vivere|morire|suicid\w+|uccid\w+|ammazz\w+|stess[oa]"
-        r")\b"
+        r"\b(?:questo|questa|questi|queste|quest|quello|quella|quelli|quelle|quel|quei|quegli|ciò|cio|qualcosa|niente|nulla|tutto|oggi|stasera|stamattina"
+        r"|adesso|ora|ieri|subito|qui|qua|lì|là|così|cosi|tu|te|ti|tuo|tua|tuoi|tue|vi|voi|vostro|vostra|lei|è|io|mi|me|suo|sua|suoi|sue|loro|modo|ho|sono"
+        r"|devo|posso|voglio|hai|sei|puoi|vuoi|spieghi|parli|fai|dici|rispondi|aiuti|che|cui|chi|dove|come|quando|nessuno|qualcuno|vita|vivere|morire"
+        r"|suicid\w+|uccid\w+|ammazz\w+|stess[oa])\b"
     ),
     refused_first=LazyPattern(
         r"(?:se|pensare|credere|perch[eé]|quanto|più|meno|di|da|in|per|con|a|ad|è|era|e|o|non|cosa|altro)\b",
     ),
     cut=LazyPattern(r"\s+(?:perch[eé]|ma|però|quindi|siccome|visto|dato|anche se|grazie|ciao|per favore|aiuto)\b.*"),
     endings=LazyPattern(
-        r"\s+(?:adesso|ora|attualmente|al momento|molto|tanto|tantissimo|davvero|anche|un sacco|per niente|affatto|da sempre|purtroppo|infatti|"
-        r"appunto|sai|eh|"
+        r"\s+(?:adesso|ora|attualmente|al momento|molto|tanto|tantissimo|davvero|anche|un sacco|per niente|affatto|da sempre|purtroppo|infatti|appunto|sai|eh|"
         r"haha|ahah\w*|lol|xd|di più|da morire|prof|grazie)$",
     ),
     turned={"mio": "suo", "mia": "sua", "miei": "suoi", "mie": "sue"},
@@ -1024,6 +1015,8 @@ FACTS = base.FactWords(
     introductions=r"qui \w+|parla|il nome|piacere",
     closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
     thanks=r"(?:molte )?grazie(?: mille)?|un saluto",
+    signs=r"firm\w+(?: \w+){0,3} (?:come|con|a nome)",
+    it_is_me=r"(?:che )?(?:sono|sarei) io",
     signed="mi chiamo {name}",
     slips=r"no,? aspetta|anzi,? no|no,? anzi|cioè no|volevo dire|ehm no|no scusa",
     other_pronouns=r"lui|lei",
@@ -1036,31 +1029,32 @@ FACTS = base.FactWords(
         r"io|mio|mia|miei|mie|mi|me|noi|ci|nostro|nostra|nostri|nostre|sono|ho|siamo|abbiamo|ero|avevo|\w{2,}(?:o|iamo)"
     ),
     remember=(
-        r"(?:per favore |per piacere |mi raccomando |puoi |potresti )*(?:ricord(?:a|ati|atelo|i|are|arti)"
-        r"(?! (?:quando|come|di|a|quella volta|chi|dove|cosa))|tien(?:i|ilo|ga|ere|ga) (?:ben )?(?:a mente|presente|conto)"
-        r"|segna(?:ti|telo|lo)?(?= (?:che|:)|:)|(?:prendi|prenda|prendere) nota|annota(?:ti|telo|lo)?|appunta(?:ti|telo|lo)?"
-        r"|memorizza(?:lo)?|non (?:dimenticare|dimenticarti|dimenticartelo|scordare|scordarti)(?! di)|nota per il futuro"
+        r"(?:per favore |per piacere |mi raccomando |puoi |potresti )*(?:ricord(?:a|ati|atelo|i|are|arti)(?! (?:quando|come|di|a|quella volta|chi|dove|cosa))"
+        r"|tien(?:i|ilo|ga|ere|ga) (?:ben )?(?:a mente|presente|conto)|segna(?:ti|telo|lo)?(?= (?:che|:)|:)|(?:prendi|prenda|prendere) nota|annota(?:ti|telo"
+        r"|lo)?|appunta(?:ti|telo|lo)?|memorizza(?:lo)?|non (?:dimenticare|dimenticarti|dimenticartelo|scordare|scordarti)(?! di)|nota per il futuro"
         r"|aggiungi (?:ai tuoi appunti|alle note)|salva(?:ti)? (?:che|questo)|sappi)(?: per favore)?(?: che)?(?:[:,]|\b)"
     ),
     forget=(
-        r"(?:per favore |per piacere |puoi |potresti |vorrei che tu |voglio che tu )*"
-        r"(?:dimentic(?:a|ati|are|hi|hiamo|arti|alo|ala)(?! di)(?: pure)?|scord(?:a|ati|are|arti)(?! di)(?: pure)?"
-        r"|non (?:ricordare|tenere (?:più )?(?:traccia|a mente|conto))"
-        r"|(?:cancella|elimina|togli|rimuovi|leva)(?= (?:quello|quel|ciò|tutto|tutte|quanto|che|le cose)\b"
-        r"|(?: \w+){1,5} (?:dalla (?:tua )?memoria|dai (?:tuoi )?appunti)))"
+        r"(?:per favore |per piacere |puoi |potresti |vorrei che tu |voglio che tu )*(?:dimentic(?:a|ati|are|hi|hiamo|arti|alo|ala)(?! di)(?: pure)?|scord(?:a"
+        r"|ati|are|arti)(?! di)(?: pure)?|non (?:ricordare|tenere (?:più )?(?:traccia|a mente|conto))|(?:cancella|elimina|togli|rimuovi|leva)(?= (?:quello"
+        r"|quel|ciò|tutto|tutte|quanto|che|le cose)\b|(?: \w+){1,5} (?:dalla (?:tua )?memoria|dai (?:tuoi )?appunti)))"
     ),
     remembered_things=(
         r"che|quello che|quel che|ciò che|quanto (?:ti|le|vi)|tutto (?:quello|ciò|quanto|sul|sulla|su)|(?:del|della|dei|delle)?"
         r" ?(?:il mio|la mia|i miei|le mie|mio|mia)|(?:del|della|dei|delle) (?:mio|mia|miei|mie)|quella (?:cosa|storia)"
     ),
     standing=(
-        r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|in futuro|da qui in avanti"
-        r"|(?:quando|ogni volta che|tutte le volte che) ti chiedo|(?:per favore )?chiamami|dammi del (?:tu|lei)|diamoci del (?:tu|lei)"
-        r"|(?:per (?:favore|piacere) )?(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
-        r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più"
-        r"|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
+        r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|in futuro|da qui in avanti|(?:quando|ogni volta che"
+        r"|tutte le volte che) ti chiedo|(?:per favore )?chiamami(?! (?:\w+ ma|quando|se|col|dopo|appena)\b)|(?:mi dia (?:pure )?|dammi )del (?:tu|lei)"
+        r"|diamoci del (?:tu|lei)|(?:per (?:favore|piacere) )?(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
+        r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
     polite=r"puoi|potresti|può|potrebbe",
+    surer=0.12,
+    others_want=(
+        r"dic(?:e|ono|eva)|scriv(?:e|ono)|scritto di|vuole|vogliono|(?:ha|hanno) (?:chiesto|detto|scritto)|pretend(?:e|ono)|bisogna|dev(?:e|ono)|insist(?:e|ono)"
+        r"|mai detto|hai (?:scritto|detto)"
+    ),
     wishes=r"vorrei|voglio|preferisco|preferirei|desidero|gradirei|gradisco|pretendo|mi (?:piacerebbe|serv\w+)|ho bisogno",
     relatives=r"che|il quale|la quale",
     instead=r"invece(?: d|$)|al posto d|anzich[eé] |in luogo d",
@@ -1070,11 +1064,10 @@ FACTS = base.FactWords(
         r"|(?:ora |adesso |ok |bene )*(?:parliamo|passiamo|torniamo|ritorniamo|riprendiamo|continuiamo|andiamo avanti|vediamo|cambiamo (?:argomento|discorso))\b.*"
     ),
     for_good=(
-        r"sempre|mai|ogni (?:santa )?(?:volta|risposta|messaggio)|tutte le (?:volte|risposte)|d'ora in\w*|da (?:ora|adesso|oggi|qui)"
-        r"|in (?:futuro|seguito|avvenire|generale|genere|linea di massima)|per (?:il futuro|l'avvenire|tutt[eio])|prossim[ae] volt[ae]|con me"
-        r"|(?:di|come) (?:regola|norma|default)|definitivamente|stabilmente|abitualmente|fino a nuovo|salvo (?:indicazion|divers|avvis)\w+|a meno che|vale per"
-        r"|tutt[ei] (?:i|le) (?:miei|mie|tue|tuoi|nostre)|qualunque|qualsiasi|nuova regola|regola della casa|quello che (?:mi|scrivi|proponi)"
-        r"|né (?:ora|adesso|oggi) né|non \w+ più"
+        r"sempre|mai|ogni (?:santa )?(?:volta|risposta|messaggio)|tutte le (?:volte|risposte)|d'ora in\w*|da (?:ora|adesso|oggi|qui)|in (?:futuro|seguito"
+        r"|avvenire|generale|genere|linea di massima)|per (?:il futuro|l'avvenire|tutt[eio])|prossim[ae] volt[ae]|con me|(?:di|come) (?:regola|norma|default)"
+        r"|definitivamente|stabilmente|abitualmente|fino a nuovo|salvo (?:indicazion|divers|avvis)\w+|a meno che|vale per|tutt[ei] (?:i|le) (?:miei|mie|tue"
+        r"|tuoi|nostre)|qualunque|qualsiasi|nuova regola|regola della casa|quello che (?:mi|scrivi|proponi)|né (?:ora|adesso|oggi) né|non \w+ più|ogni \w+ che (?:mi|ti)|vita natural durante"
     ),
     standing_openers=r"d'ora in (?:poi|avanti)|da (?:ora|oggi|adesso|qui|domani|quest[oa'] ?(?:mese|settimana|anno))(?: in (?:poi|avanti))?",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
@@ -1153,10 +1146,9 @@ SUMMARIES = base.SummaryWording(
     assistant_quoted=("In risposta: «", "»"),
     reported="Alla domanda “{question}” la risposta è stata “{answer}”",
     unfinished=(
-        r"è|sono|era|erano|ha|hanno|lo|la|li|gli|le|ne|ci|si|questo|questa|questi|queste|quello|quella|quelli|quelle|lui|lei"
-        r"|loro|a|ad|al|allo|alla|ai|agli|alle|da|dal|dalla|di|del|della|in|nel|nella|con|senza|su|sul|sulla|per|tra|fra|fino"
-        r"|entro|dopo|prima|circa|quasi|ogni|solo|non|se|quando|mentre|ma|e|ed|o|oppure|poi|perché|di solito|anche|molto|poco"
-        r"|più|meno|almeno|una volta|due volte|meglio|sì|no"
+        r"è|sono|era|erano|ha|hanno|lo|la|li|gli|le|ne|ci|si|questo|questa|questi|queste|quello|quella|quelli|quelle|lui|lei|loro|a|ad|al|allo|alla|ai|agli"
+        r"|alle|da|dal|dalla|di|del|della|in|nel|nella|con|senza|su|sul|sulla|per|tra|fra|fino|entro|dopo|prima|circa|quasi|ogni|solo|non|se|quando|mentre|ma"
+        r"|e|ed|o|oppure|poi|perché|di solito|anche|molto|poco|più|meno|almeno|una volta|due volte|meglio|sì|no"
     ),
 )
 
@@ -1537,8 +1529,7 @@ QUESTIONS = base.QuestionWords(
             r"|passaggi|procedura|istruzioni per"
         ),
         "definition": (
-            r"cos'e|cos e|cosa e|che cosa e|che cos'e|cosa sono|cosa significa|che cosa sono|cosa vuol dire|significato"
-            r"|definizione|definisci|chi e"
+            r"cos'e|cos e|cosa e|che cosa e|che cos'e|cosa sono|cosa significa|che cosa sono|cosa vuol dire|significato|definizione|definisci|chi e"
         ),
         "explanation": (r"spiega\w*|descriv\w+|come|parlami|parla|racconta\w*|approfondisci|cosa (?:succede|fa|fanno)"),
     },
@@ -1558,9 +1549,8 @@ QUESTIONS = base.QuestionWords(
     ),
     yes_no=r"e vero|posso|si puo|bisogna|devo|esiste|esistono",
     small_talk=(
-        r"ciao|salve|buongiorno|buonasera|buonanotte|buon giorno|buona sera|ehi|grazie(?: mille| tante)?|ok(?:ay)?"
-        r"|va bene|perfetto|prego|arrivederci|a dopo|a presto|come stai|come va|piacere|ottimo|bene|capito|ho capito"
-        r"|scusa"
+        r"ciao|salve|buongiorno|buonasera|buonanotte|buon giorno|buona sera|ehi|grazie(?: mille| tante)?|ok(?:ay)?|va bene|perfetto|prego|arrivederci|a dopo"
+        r"|a presto|come stai|come va|piacere|ottimo|bene|capito|ho capito|scusa"
     ),
     answer_signs={
         "definition": r"e|sono|si chiama(?:no)?|si dice|si definisce|indica|detto|detta|vale a dire",
@@ -1577,8 +1567,7 @@ QUESTIONS = base.QuestionWords(
     },
     step_openings=r"\w+(?:are|ere|ire)",
     leaning=(
-        r"quest[oaie]|quell[oaie]|ess[oaie]|lo stesso|poi|infatti|perciò|quindi|per questo|così|anche|inoltre|invece"
-        r"|ma|però"
+        r"quest[oaie]|quell[oaie]|ess[oaie]|lo stesso|poi|infatti|perciò|quindi|per questo|così|anche|inoltre|invece|ma|però"
     ),
 )
 
@@ -1588,28 +1577,22 @@ STATEMENTS = base.StatementWords(
         r"|gioco di ruolo|giochiamo (?:a|che)|interpret(?:a|o|iamo)|nei panni|mettiti nei|fingi\w*"
     ),
     not_oneself=(
-        r"traduci\w*|traduzione|correggi\w*|correzione|riassumi\w*|analizza\w*|parafrasa\w*|riscrivi\w*|completa la"
-        r"|completa le|scrivi\w*|inventa\w*|componi\w*|ripeti\w*|recita\w*|facciamo finta|fai finta|far finta"
-        r"|facendo finta|fingi\w*|immagina(?:mo|ti|te|re)?|supponi\w*|gioco di ruolo|giochiamo a|interpreto"
-        r"|interpretiamo|interpreta|personaggio|protagonista|c'era una volta|nel racconto|nella storia|nei panni"
-        r"|mettiti nei|il mio pg|il mio eroe|in questa storia|ho sognato|ignora (?:tutt\w+|le|ogni|qualsiasi)"
-        r"|prompt di sistema"
+        r"traduci\w*|traduzione|correggi\w*|correzione|riassumi\w*|analizza\w*|parafrasa\w*|riscrivi\w*|completa la|completa le|scrivi\w*|inventa\w*"
+        r"|componi\w*|ripeti\w*|recita\w*|facciamo finta|fai finta|far finta|facendo finta|fingi\w*|immagina(?:mo|ti|te|re)?|supponi\w*|gioco di ruolo"
+        r"|giochiamo a|interpreto|interpretiamo|interpreta|personaggio|protagonista|c'era una volta|nel racconto|nella storia|nei panni|mettiti nei|il mio pg"
+        r"|il mio eroe|in questa storia|ho sognato|ignora (?:tutt\w+|le|ogni|qualsiasi)|prompt di sistema"
     ),
     not_stated=(
-        r"se|qualora|casomai|magari|forse|ad esempio|per esempio|esempio|come se|fossi|avessi|chiamassi|vivessi|abitassi"
-        r"|piacesse|mettiamo che|poniamo|ipotizz\w+|scherz\w+|sembra che|pare che|non è vero|non e' vero|è falso"
-        r"|credi che|pensi che|dice|dicono|diceva|disse|detto che|dicendo|racconta\w*|risponde"
-        r"|secondo (?:te|lui|lei|loro|mi[ao]|il|la)|scrive|scrisse|canta|cita\w*|si dice|vuol dire|significa|la frase"
-        r"|la parola|il verso"
+        r"se|qualora|casomai|magari|forse|ad esempio|per esempio|esempio|come se|fossi|avessi|chiamassi|vivessi|abitassi|piacesse|mettiamo che|poniamo"
+        r"|ipotizz\w+|scherz\w+|sembra che|pare che|non è vero|non e' vero|è falso|credi che|pensi che|dice|dicono|diceva|disse|detto che|dicendo|racconta\w*"
+        r"|risponde|secondo (?:te|lui|lei|loro|mi[ao]|il|la)|scrive|scrisse|canta|cita\w*|si dice|vuol dire|significa|la frase|la parola|il verso"
     ),
     question_openings=(
-        r"perch[eé]'?|come|cosa|che cosa|chi|dove|quando|quanto|quant[ie]|quale?|quali|posso|puoi|potresti|sai"
-        r"|mi sapresti"
+        r"perch[eé]'?|come|cosa|che cosa|chi|dove|quando|quanto|quant[ie]|quale?|quali|posso|puoi|potresti|sai|mi sapresti"
     ),
     retraction_leads=r"no|ma|ahah\w*",
     retractions=(
-        r"scherz(?:o|avo|etto)|sto scherzando|ti prendo in giro|non è vero|non e' vero|macché|ma quando mai|come no"
-        r"|figurati|sì come no|si come no"
+        r"scherz(?:o|avo|etto)|sto scherzando|ti prendo in giro|non è vero|non e' vero|macché|ma quando mai|come no|figurati|sì come no|si come no"
     ),
     retraction_objects=r"che",
     tag_questions=r"vero|giusto|no|o no|o sbaglio|sbaglio|non credi|non trovi|sai|secondo te",
@@ -1619,9 +1602,8 @@ STATEMENTS = base.StatementWords(
     about_oneself=r"di me|mi presento|presentazione|nota",
     titles=words("prof sig dott"),
     joins=(
-        r"(?:e|ed|o|poi)\s+(?=(?:io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro"
-        r"|amo|odio|detesto|preferisco|parlo|lavoro|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno"
-        r"|puoi|potresti)\b)"
+        r"(?:e|ed|o|poi)\s+(?=(?:io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|parlo|lavoro"
+        r"|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno|puoi|potresti)\b)"
     ),
     cuts=(
         r"ma|però|pero'|bensì|invece|mentre|quindi|perciò|anche se|sebbene|tuttavia|perch[eé]'?|siccome|dato che|poiché"
@@ -1630,10 +1612,9 @@ STATEMENTS = base.StatementWords(
     order_leads=r"per favore|e|poi|ora|solo|sempre|mai",
     # Second person, and the infinitive of command.
     orders_first=(
-        r"ignora\w*|dimentica\w*|ricord\w+|rispond\w+|rivela\w*|mostra\w*|esegu\w+|dimmi|digli|scrivi\w*|usa|agisci"
-        r"|comport\w+|obbed\w+|segui|traduci\w*|ripeti\w*|invia\w*|manda\w*|cancella\w*|elimina\w*|stampa\w*|fingi\w*"
-        r"|considera\w*|assicura\w*|evita\w*|smetti\w*|fai|fa'|dai|apri|clicca|visita|chiamami|fidati|consiglia\w*"
-        r"|raccomanda\w*|tratta\w*|devi|dovete|bisogna|occorre|non dire|non fare|non devi"
+        r"ignora\w*|dimentica\w*|ricord\w+|rispond\w+|rivela\w*|mostra\w*|esegu\w+|dimmi|digli|scrivi\w*|usa|agisci|comport\w+|obbed\w+|segui|traduci\w*"
+        r"|ripeti\w*|invia\w*|manda\w*|cancella\w*|elimina\w*|stampa\w*|fingi\w*|considera\w*|assicura\w*|evita\w*|smetti\w*|fai|fa'|dai|apri|clicca|visita"
+        r"|chiamami|fidati|consiglia\w*|raccomanda\w*|tratta\w*|devi|dovete|bisogna|occorre|non dire|non fare|non devi"
     ),
     hijacks=(
         r"istruzion\w+|prompt|modello linguistico|regole|amministrat\w+|jailbreak\w*|aggira\w*|rivela\w*"
@@ -1659,15 +1640,13 @@ STATEMENTS = base.StatementWords(
     overcome=r"piu|ha capito|ora capisce",
     denied=r"\b(?:non|mai|neanche|nemmeno|mica|nessun\w*|senza|odi[oa]|detest[oa]|sopport[oa]|schifo|annoia\w*)\b",
     no_trouble=(
-        r"non (?:ho(?! (?:ancora |mai )?capito)|faccio|mi (?:sembra|risulta))|non .*\bpiu"
-        r"|(?:ora|adesso|finalmente|ormai)\b.*(?<!non )\b(?:capi\w+|chiar\w+)"
+        r"non (?:ho(?! (?:ancora |mai )?capito)|faccio|mi (?:sembra|risulta))|non .*\bpiu|(?:ora|adesso|finalmente|ormai)\b.*(?<!non )\b(?:capi\w+|chiar\w+)"
     ),
     not_now=(r"\b(?:vivevo|abitavo|lavoravo|studiavo|ero|voglio|vorrei|spero|sogno|vivro|andro|diventero|saro)\b"),
     naming=r"chiam\w+|nome|soprannom\w+|sono",
     other_people=(
-        r"(?:(?:il|la|i|le|un|una)\s+)?(?:mi[oae]|miei|nostr[oa])\s+(?:miglior\s+)?(?:amic\w+|sorell\w+|fratell\w+|madre"
-        r"|padre|mamma|papa|nonn\w+|zi[oa]|cugin\w+|figli\w*|marito|moglie|compagn\w+|prof\w*|ragazz[oa]|capo|collega"
-        r"|vicin[oa]|maestr[oa]|cane|gatt[oa])|lui|lei|loro|tu"
+        r"(?:(?:il|la|i|le|un|una)\s+)?(?:mi[oae]|miei|nostr[oa])\s+(?:miglior\s+)?(?:amic\w+|sorell\w+|fratell\w+|madre|padre|mamma|papa|nonn\w+|zi[oa]"
+        r"|cugin\w+|figli\w*|marito|moglie|compagn\w+|prof\w*|ragazz[oa]|capo|collega|vicin[oa]|maestr[oa]|cane|gatt[oa])|lui|lei|loro|tu"
     ),
 )
 

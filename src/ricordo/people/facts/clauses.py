@@ -197,7 +197,7 @@ Person = Literal["second", "third"]
 _PIECE = re.compile(r"[\w'-]+|[^\w\s]|\s+")
 # Words after which a verb of the first person may stand.
 _BEFORE_VERB = AnyLanguage(r"(?:<facts.before_verbs>)", flags=re.IGNORECASE)
-_ADVERB = AnyLanguage(r"(?:<facts.adverbs>)", flags=re.IGNORECASE)
+ADVERB = AnyLanguage(r"(?:<facts.adverbs>)", flags=re.IGNORECASE)
 
 
 def retold(statement: str, language: str, person: Person) -> str | None:
@@ -245,7 +245,7 @@ def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
     at = [index for index, piece in enumerate(pieces) if piece.strip()]
     words = [pieces[index].lower() for index in at]
     if table.second_verbs:  # the verb alone shows the person, and is turned where it stands
-        verb = next((word for word in words if not _ADVERB.fullmatch(word)), "")
+        verb = next((word for word in words if not ADVERB.fullmatch(word)), "")
         if verb.endswith("o") and len(verb) > 3 and verb not in table.third_verbs:
             return None
         return pieces[at[1] :] if words[0] in table.subjects and len(at) > 1 else pieces
@@ -254,7 +254,7 @@ def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
         return [table.third_verbs[words[0]], *pieces[rest + 1 :]]
     if words[0] not in table.subjects or len(words) < 2:
         return pieces
-    number = next((n for n, word in enumerate(words[1:], start=1) if not _ADVERB.fullmatch(word)), 1)
+    number = next((n for n, word in enumerate(words[1:], start=1) if not ADVERB.fullmatch(word)), 1)
     verb = words[number]
     turned = table.third_verbs.get(verb, verb if verb.endswith("ed") else _with_s(verb))
     return [*pieces[at[1] : at[number]], turned.lower(), *pieces[at[number] + 1 :]]

@@ -19,8 +19,8 @@ from ricordo.people.facts.clauses import clauses, own_text, tied_end
 from ricordo.recall.evidence import snowball_stems, tokens
 
 _NAME = AnyLanguage(
-    r"[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|van|von|<vocabulary.person_particles>)?\s?[A-ZÀ-Ý][\w'-]*[a-zà-ÿ]){0,3}|"
-    r"[a-zà-ÿ]{2,14}",
+    r"(?:[A-Z]\. ){0,2}[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|van|von|<vocabulary.person_particles>)?\s?[A-ZÀ-Ý][\w'-]*"
+    r"[a-zà-ÿ]){0,3}|(?:[A-Z]\. ?){1,3}[A-Z]|[a-zà-ÿ]{2,14}",
     flags=0,
 )
 _PLACE_END = AnyLanguage(r"\s+(?:<facts.place_endings>)\b.*")

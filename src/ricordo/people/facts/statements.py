@@ -17,7 +17,7 @@ from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
-from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, supposes, tied_end
+from ricordo.people.facts.clauses import ADVERB, is_not_oneself, retold, stated_text, supposes, tied_end
 from ricordo.people.facts.judge import OTHER, Judged, describe, is_available, judge, segments
 from ricordo.people.facts.patterns import claims_in_message, read_clause
 from ricordo.recall.evidence import snowball_stems, tokens
@@ -30,12 +30,13 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
 _OF_THE_KNOWN = -0.4  # of a clause that changes or ends something: it often leaves out whose it is
 _IN_PASSING = -0.6  # of a word about oneself before a sentence in the first person
-_ONLY_WISH = -0.3  # of a wish that does not say that it is for all later answers
+_RELATED, _SAME_PERSON = -0.6, -3.0  # of a relative with a name ("my son Tim has"); of what follows about the same
+_ONLY_WISH = -0.25  # of a wish that does not say that it is for all later answers
 _WISH_OF_NOW = 1.5  # the same in a message that asks for something: the wish may be for that answer alone
-_FOR_ALL = -1.0  # of a wish whose sentence says so ("always", "every time")
+_FOR_ALL, _REPORTED = -1.5, 1.4  # of a wish whose sentence says so ("always"); that tells what others want or say
 _WORKED_BEFORE, _PLAYED_BEFORE = 0.4, 2.0  # of a message after one that works on a text, or gives the user a part
 _SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment that is told by itself; of one in no group
-_POSSIBLE = -1.1  # least margin of a clause that a model takes for a statement
+_POSSIBLE, _EVER = -1.1, -2.5  # least margin of a clause that a model takes for a statement; that a pattern knows
 _LEAD = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)+")
 _SELF = AnyLanguage(r"\b(?:<facts.self_words>|<facts.introductions>)\b")
 _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.remember>)\s*")
@@ -54,7 +55,11 @@ _WISHES = AnyLanguage(r"\b(?:<facts.wishes>)\b")
 _INSTEAD = AnyLanguage(r"\b(?:<facts.instead>)")
 _FROM_NOW = AnyLanguage(r"\W*\b(?:<facts.standing_openers>)\b[\s,]*")
 _ONLY_DAY = AnyLanguage(rf"(?:(?:<calendar.date_leads>)\s)?(?:{PHRASE})(?:\s+\S+){{0,2}}")
+_DAY = AnyLanguage(rf"(?:{PHRASE})$")
+_SUBJECT = re.compile(r"(?:^|[.!?…\n]\s*)([A-ZÀ-Ý][a-zà-ÿ]+) (\w+)")
 _NAMED = re.compile(r"(?<=[\w,] )[A-ZÀ-Ý][a-zà-ÿ]+")
+_OF_OTHERS = AnyLanguage(r"\b(?:<facts.others_want>)\b")
+_ASKS_FROM_NOW = AnyLanguage(r"\W*(?:<facts.polite>)\b.*\b(?:<facts.standing_openers>)\W*$")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
 FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
@@ -66,14 +71,15 @@ _OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>
 _APPOSITION = AnyLanguage(r"\W*(?:<facts.appositions>)\s")
 _SELF_AFTER = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _SIGNED = AnyLanguage(
-    r"(?:^|\W)(?:(?i:<facts.closings>)[\s,.!-]*[\n,.-]|(?i:<facts.thanks>)[\s,.!-]*\n)"
-    r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4})\s*$",
+    r"(?:^|\W)(?i:(?:<facts.closings>)[\s,.!-]*[\n,.-]|(?:<facts.thanks>)[\s,.!-]*\n|(?:<facts.signs>)(?=.*(?:<facts.it_is_me>)))"
+    r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4}?)\s*(?:[\s,]\s*(?i:<facts.it_is_me>)\W*)?$",
     flags=0,
 )
 _TITLE = re.compile(r"^(?:\w{2,5}\. )+")
 _SLIP = AnyLanguage(r"\b(?:<facts.slips>)\b[\s,]*")
 _OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
 _WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
+_OF_KIN = AnyLanguage(r"\W*(?i:<facts.possessives>) \w+ [A-ZÀ-Ý][\w-]+ \w", flags=0)
 _JOINED = re.compile(r"\s*,?\s*")
 _SENTENCE_MARKS = tuple(".!?…;\n")
 _CHANGES = ("change", "end")
@@ -81,7 +87,7 @@ _MANNER = "manner"  # the group of what is said about answers
 _WISH = "instruction"  # the label of a standing wish
 _LIKELY_WISH, _SURE_WISH = 0.15, 0.7  # least probability of a wish that says it is for good; that opens with "I"
 _ALLERGY = 2.5  # how much less sure the judge must be of one who is named with an allergy, or of an allergen
-_LISTED = 1.2  # the same of things that the user has, counts and lists: "I have three cats: …"
+_LISTED = 1.7  # the same of things that the user has, counts and lists: "I have three cats: …"
 _REPLACED = 0.7  # least probability of a change where the words say what it takes the place of
 _SHORT = 3  # words of a segment that is told together with its neighbour
 _MASK = "\ufffc"
@@ -136,7 +142,12 @@ def _addressed(claim: Claim) -> str:
 def message_claims(said: UserMessage, before: UserMessage | None = None, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claims of one message: by patterns, then what it commands to remember, then by judged clauses."""
     dropped = [(at, at + len(each.quote)) for each in forget_commands(said) if (at := said.text.find(each.quote)) >= 0]
-    matched = [claim for claim in claims_in_message(said, zone) if not _within(said, claim, dropped)]
+    matched = [
+        claim
+        for claim in claims_in_message(said, zone)
+        if not _within(said, claim, dropped)
+        and could_be_stated(said.text, claim.quote, before.text if before else None, least=_EVER)
+    ]
     matched += signed_name(said, matched, zone)
     matched += remembered_claims(said, matched, zone)
     judged = judged_claims(said, before, matched, zone)
@@ -188,6 +199,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     flat = stated_text(text)
     needed, impersonal = _needed(text, before), not _SELF.search(flat)
     language = guess_language(text)
+    own_verbs = language_by_code(language).facts.second_verbs.keys()
     found: list[Judged] = []
     for clause in _with_allergens(flat, judge(text, before)):
         if found and clause.start < found[-1].end:  # it is told with the clause before it
@@ -198,12 +210,12 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         of_oneself = _SELF_FIRST.match(words) is not None
         if for_good and (not of_oneself or clause.attribute == _MANNER):
             clause = replace(clause, label=_WISH)
-        opener = _STANDING_WISH.match(words)
         # "from now on I work at home" changes a fact; a wish is addressed to the assistant.
         begins = _FROM_NOW.match(words)
         of_now = begins is not None and _tells_of_oneself(words[begins.end() :], language)
-        standing = opener is not None and not of_now
-        if (clause.label == _WISH and _lists(flat, clause, words) and not for_good) or of_now:
+        standing = not of_now and (_STANDING_WISH.match(words) or _ASKS_FROM_NOW.match(words)) is not None
+        listed = clause.label == _WISH and clause.wish < _SURE_WISH and not for_good and _lists(flat, clause, words)
+        if listed or of_now:
             clause = replace(clause, label="change" if of_now else "fact")
         if _INSTEAD.search(words) and clause.label in ("fact", "plan", "change"):
             clause = replace(clause, label="change", change=max(clause.change, _REPLACED))
@@ -219,19 +231,35 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         if _IS_ALLERGIC.match(words):
             weighed -= _ALLERGY + (_IMPERSONAL if impersonal else 0)
         asks = "?" in flat
-        if wish and not standing and for_good:
+        if (wish or standing) and _OF_OTHERS.search(flat, *_sentence_around(flat, clause)):
+            weighed = _REPORTED  # "the boss wants them always in blue"
+        elif wish and not standing and for_good:
             weighed, asks = weighed + _FOR_ALL, False
+        elif wish and not asks and clause.wish >= _SURE_WISH:
+            weighed += _ONLY_WISH
         if _APPOSITION.match(words) and _SELF_AFTER.match(flat[clause.end :]):
             weighed += _IN_PASSING
         if clause.label in _CHANGES and weighed == 0.0:
             weighed = _OF_THE_KNOWN
+        if not wish and _OF_KIN.match(words):
+            weighed += _RELATED
+        elif found and not wish and _WHOSE.match(flat, found[-1].start):
+            lead = _LEAD.match(words)
+            if _JOINED.fullmatch(flat[found[-1].end : clause.start]):
+                told = words[lead.end() :] if lead else words
+                weighed += _SAME_PERSON if _person_before(flat, clause, told, language) else 0.0
         if clause.margin < needed + weighed or _is_nothing(flat, clause, lasts=for_good or standing):
             continue
         if standing:
             clause = replace(clause, label=_WISH)
-        elif wish and of_oneself and clause.wish < _SURE_WISH and not (for_good or _ADDRESSED.search(words)):
+        elif (
+            wish
+            and clause.wish < _SURE_WISH
+            and not (for_good or _ADDRESSED.search(words))
+            and (of_oneself or not own_verbs.isdisjoint(words.lower().split()))
+        ):
             clause = replace(clause, label="fact")
-        elif wish and not for_good and clause.margin < needed + weighed + (_WISH_OF_NOW if asks else _ONLY_WISH):
+        elif wish and asks and clause.margin < needed + weighed + _WISH_OF_NOW:
             continue
         clause = replace(clause, end=max(clause.end, tied_end(flat, clause.start, clause.end)))
         last = found[-1] if found else None
@@ -275,12 +303,13 @@ def _sentence_around(flat: str, clause: Judged) -> tuple[int, int]:
 def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     """Whether a clause only announces ("update: …", "I changed my mind"), asks what was told, or wants one answer."""
     words = flat[clause.start : clause.end]
-    if flat[clause.end : clause.end + 1] == ":" and len(words.split()) <= _SHORT and not _OWN_VERB.match(words):
+    heads = flat[clause.end : clause.end + 1] == ":" and not _OWN_VERB.match(words)
+    if heads and (clause.label == "remember" or len(words.split()) <= _SHORT):
         return True
     start, end = _sentence_around(flat, clause)
     if flat[end : end + 1] == "?" and _TOLD_BEFORE.search(fold(flat[start:end])):
         return True
-    once = clause.label == _WISH and _REQUEST.match(fold(words)) is not None
+    once = clause.label == _WISH and clause.wish < _SURE_WISH and _REQUEST.match(fold(words)) is not None
     return not lasts and (once or _ANNOUNCES.fullmatch(words) is not None)
 
 
@@ -306,7 +335,9 @@ def _lists(flat: str, clause: Judged, words: str) -> bool:
 
 def _needed(text: str, before: str | None = None) -> float:
     """The least margin of a clause, by the message that it stands in."""
-    needed = _PLAYED if is_not_oneself(text) or _PLAYS.search(stated_text(text)) else 0.0
+    needed = language_by_code(guess_language(text)).facts.surer
+    if is_not_oneself(text) or _PLAYS.search(stated_text(text)):
+        needed += _PLAYED
     if not _SELF.search(stated_text(text)):
         needed += _IMPERSONAL
     if before and _PLAYS.search(stated_text(before)):
@@ -341,13 +372,13 @@ def _is_fragment(words: str) -> bool:
     return len(said) < 2 or not any(snowball_stems(word, code) for word in said for code in codes())
 
 
-def could_be_stated(text: str, quote: str) -> bool:
+def could_be_stated(text: str, quote: str, before: str | None = None, least: float = _POSSIBLE) -> bool:
     """Whether the judge holds it possible that a quote of a message states something; the gate of a model's claims."""
     start = text.find(quote)
-    needed = _POSSIBLE + _needed(text)
+    needed = least + _needed(text, before)
     return not is_available() or any(
         clause.margin >= needed and clause.start < start + len(quote) and start < clause.end
-        for clause in judge(text, None)
+        for clause in judge(text, before)
     )
 
 
@@ -407,18 +438,19 @@ def _sentences(flat: str) -> list[tuple[int, int, bool]]:
     return found
 
 
-def _is_of_another(quote: str, language: str) -> bool:
-    """Whether a clause begins with "she", or with a verb of the third person where verbs need no subject."""
-    table, first = language_by_code(language).facts, quote.split()[0].lower()
-    verbs = {*table.third_verbs.values(), *table.reflexives.values()} if table.second_verbs else ()
-    return _OTHER_FIRST.match(quote) is not None or first in verbs
-
-
-def _person_before(flat: str, clause: Judged) -> str:
-    """Whom a clause without a subject of its own is about: "my nan is ill, she lives in Bath"."""
-    opening = _sentence_around(flat, clause)[0]
-    own = [(each.end(), each[1]) for each in _WHOSE.finditer(flat[: clause.start])]
-    named = [(each.end(), each[0]) for each in _NAMED.finditer(flat[: clause.start], opening)]
+def _person_before(flat: str, clause: Judged, quote: str, language: str) -> str:
+    """Whom a clause is about that begins with "she", or with a verb alone: "my nan is ill, she lives in Bath"."""
+    table = language_by_code(language).facts
+    verbs = {*table.third_verbs.values(), *table.reflexives.values()}
+    first = next((word for word in quote.lower().split() if word in table.reflexives or not ADVERB.fullmatch(word)), "")
+    if not _OTHER_FIRST.match(quote) and (first not in verbs or not table.second_verbs):
+        return ""
+    opening, said = _sentence_around(flat, clause)[0], flat[: clause.start]
+    own = [(each.end(), each[1]) for each in _WHOSE.finditer(said)]
+    if own and own[-1][0] > opening:  # the subject of the sentence, whatever else it names
+        return own[-1][1]
+    named = [(each.end(), each[0]) for each in _NAMED.finditer(said, opening)]
+    named += [(each.end(), each[1]) for each in _SUBJECT.finditer(said) if each[2] in verbs and not _DAY.match(each[1])]
     return max(own + named, default=(0, ""))[1]
 
 
@@ -458,7 +490,7 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     replaces = clause.label in _CHANGES
     wish = clause.label == _WISH or (replaces and clause.attribute == _MANNER)  # a changed wish is a wish
     told = None if wish else retold(quote, language, "third")
-    if _is_of_another(quote, language) and (whose := _person_before(flat, clause)):
+    if whose := _person_before(flat, clause, quote, language):
         told = f"{whose[:1].upper()}{whose[1:]}: {quote[:1].lower()}{quote[1:]}"
     family = "instruction" if wish else "said"
     digest = hashlib.blake2b(f"{said.id}\x1f{quote}".encode("utf-8", "replace"), digest_size=8).hexdigest()
