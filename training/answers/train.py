@@ -28,7 +28,7 @@ from ricordo.chat.question import memory_question
 
 ANSWERED = ("fact", "recall", "update", "list", "count")
 REFUSED = ("refuse", "nowhere")
-RANKING_PENALTY, ANSWER_PENALTY, REPLACED_PENALTY = 5.0, 40.0, 10.0
+RANKING_PENALTY, ANSWER_PENALTY, REPLACED_PENALTY = 5.0, 40.0, 30.0
 FOREIGN, GENERAL = 3, 2  # questions of other rows, and of general knowledge, for each row
 SHARES = {"deleted": 0.2, "foreign": 0.4, "general": 0.4}  # weights of questions without an answer
 PAST = 0.3  # weight, in the ranking, of a message that held the answer before: another model tells what counts now
@@ -169,7 +169,8 @@ def replacements(each: Asked, logits: list[float]) -> list[tuple[tuple[float, ..
     found = replacement_features(each.question, each.passages, logits, best)
     if each.right[best]:
         return [(row, 0.0) for at, row in found.items() if not each.right[at]]
-    return [(row, float(each.right[at])) for at, row in found.items() if each.kind == "update" or not each.right[at]]
+    old = bool(each.past[best])  # only what held before can be replaced
+    return [(row, float(each.right[at])) for at, row in found.items() if old or not each.right[at]]
 
 
 def figures(name: str, asked: list[Asked], weights: Weights) -> None:

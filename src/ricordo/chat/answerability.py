@@ -8,6 +8,7 @@ talk (docs/answering.md).
 """
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +16,7 @@ from functools import lru_cache
 from operator import mul
 
 from ricordo.chat.answer_weights import ANSWERED, RANKING, RELATED, REPLACED
-from ricordo.chat.past import AMOUNT, NAMING, NOWHERE, UNTYPED, MemoryPassage, MessageWords
+from ricordo.chat.past import NAMING, NOWHERE, UNTYPED, MemoryPassage, MessageWords
 from ricordo.chat.question import ANSWER_TYPES, MemoryQuestion, folded, forms, heard
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.text import guess_language
@@ -33,14 +34,16 @@ _PRECISELY_HELD = {
 _NAMED = AnyLanguage(r"\b(?:<dialogue.wanted:name>)\b", flags=0)
 _REASON = AnyLanguage(r"<dialogue.held:reason>", flags=0)
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
+_NEWEST = AnyLanguage(r"\b(?:<dialogue.wanted:newest>)\b", flags=0)
+_PRONOUN = AnyLanguage(r"\b(?:<dialogue.held:pronoun>)\b", flags=0)
 _DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
+_SHAPE = re.compile(r"\d")  # of a number, with its separators: 62 and 44 have the same one
 _SMOOTHING = 6
-_SAME_FROM = 0.5  # share of the best message's coverage that one needs that counts instead of it
 _COMPARED = 3  # passages after the best one that it may replace
 _COVERED, _COUNTED, _ANSWERS = 4, 12, 16  # places of features that are shown beside the probability
 _MISSING = (NAMING, ("age",), ("colour", "code", "surname"), ("amount", "number"), ("time",), ("place",))
-RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.25, 0.65, 0.4  # measured: docs/answering.md
+RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.25, 0.75, 0.35  # measured: docs/answering.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +307,7 @@ def replacement_features(
     typed = asked.wanted not in UNTYPED
     wanted = frozenset[str]().union(*asked.terms)
     names = {before.plain[at] for at in range(len(before.plain)) if before.is_name(at)} - asked.words
+    shapes, others = _shapes(before), [_stems(each.text) for each in passages if each is not old]
     found: dict[int, tuple[float, ...]] = {}
     for at in range(len(passages)) if by is None else (by,):
         new = passages[at]
@@ -334,8 +338,17 @@ def replacement_features(
             min(1.0, len(words.plain) / 30),
             new.cosine - old.cosine,
             float(changed and answers),
+            float(changed and _PRONOUN.search(said) is not None),
+            float(_NEWEST.search(asked.text) is not None),
+            float(bool(shapes & _shapes(words))),
+            min(3, max((len(_stems(new.text) & each) for each in others if each != _stems(new.text)), default=0)) / 3,
         )
     return found
+
+
+def _shapes(words: MessageWords) -> set[str]:
+    """The forms of the numbers of a message."""
+    return {_SHAPE.sub("0", word) for word in words.plain if word[0].isdigit()}
 
 
 def _may_replace(new: MemoryPassage, old: MemoryPassage) -> bool:
@@ -383,7 +396,7 @@ def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Fi
         if _replacing(replacement_features(asked, passages, logits, at, first)) is not None:
             found[at] = replace(found[at], replaced=True)
     newest = _replacing(replacement_features(asked, passages, logits, first))
-    current = found[newest] if newest is not None and _may_count(found[newest], found[first]) else None
+    current = found[newest] if newest is not None and found[newest].answers >= found[first].answers else None
     ordered = (found[first], *(found[at] for at in others))
     return Findings(ordered, _probability(_weighed(RELATED, best)), _probability(_weighed(ANSWERED, best)), current)
 
@@ -393,14 +406,6 @@ def _replacing(later: dict[int, tuple[float, ...]]) -> int | None:
     chances = {at: _probability(_weighed(REPLACED, row)) for at, row in later.items()}
     newest = max(chances, key=lambda at: chances[at], default=None)
     return newest if newest is not None and chances[newest] >= REPLACED_FROM else None
-
-
-def _may_count(new: ScoredMemory, best: ScoredMemory) -> bool:
-    """Whether a later message may count instead of the best one: it answers as well, and speaks of the same thing."""
-    if best.answers and not new.answers:
-        return False
-    shared = _stems(new.passage.text) & _stems(best.passage.text)
-    return 0 < new.coverage >= _SAME_FROM * best.coverage or any(not AMOUNT.fullmatch(each) for each in shared)
 
 
 def lacks_detail(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:

@@ -1224,6 +1224,7 @@ DIALOGUE = base.DialogueWords(
         "place": r"where|where's|(?:which|what) (?:city|town|country|place|street|village|address|area|region)|address",
         "person": r"who|whom|whose|who's|whos|which (?:person|friend|colleague|doctor|teacher|brother|sister)",
         "reason": r"why|how come|what for",
+        "newest": r"now|latest|last|current(?:ly)?|these days|at the moment|at present|today|still|nowadays",
         "clock": r"what time|what hour|kick-off",
         "year": r"(?:what|which) year",
         "duration": r"how long|how many (?:minutes|hours|days|nights|weeks|months|years)",
@@ -1267,6 +1268,7 @@ DIALOGUE = base.DialogueWords(
             r"|inch(?:es)?)|\bsince\b|decade|\btill\b"
         ),
         "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
+        "pronoun": r"it|its|he|she|they|them|him|her|ones?",
         "kin": (
             r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|partner|girlfriend|boyfriend|uncle|aunt|cousin|nephew|niece|grand\w+|nan|gran|granny"
             r"|neighbou?rs?|boss|manager|friends?|mate|colleagues?|teacher|doctor|nurse|vet|in-law|kids|children|twins|parents|landlord|flatmate|roommate|alone|myself"
@@ -1302,7 +1304,8 @@ DIALOGUE = base.DialogueWords(
     changed=(
         r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to|(?:went|gone|put) (?:up|down|back)|update|correction"
         r"|rather|renamed|raised|cut|reduced|postponed|swapped|replaced|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all"
-        r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped"
+        r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped|stepped (?:up|down)|stretched|extended|pushed|lowered|upped|increas\w+|retired|cancel\w+"
+        r"|fell through|g[ai]ven? up|stopped|rewrote|turned|shot up|grown|accepted|agreed|made it|(?:from|since) (?:today|this|next|last|\w+day)|till|has quit|for good"
     ),
     corrections=r"actually|no,|sorry,|i mean(?:t)?|correction|make that|not .* but",
     i_asked=r"i ask(?:ed)?|i want(?:ed)? to know",

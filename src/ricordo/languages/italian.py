@@ -1385,6 +1385,7 @@ DIALOGUE = base.DialogueWords(
         ),
         "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic[oia]|dottor\w+|professor\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
+        "newest": r"adesso|ora|ultim[oaie]|attual\w+|oggi|al momento|ancora",
         "clock": r"a che or[ae]|che ore",
         "year": r"(?:che|quale) anno",
         "duration": r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)",
@@ -1427,6 +1428,7 @@ DIALOGUE = base.DialogueWords(
             r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
         "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|all?a? settimana",
+        "pronoun": r"ne|lo|la|li|le|gli|lui|lei|loro|l",
         "kin": (
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
             r"|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori|ragazz\w|soci\w?|nessuno"
@@ -1465,7 +1467,8 @@ DIALOGUE = base.DialogueWords(
     changed=(
         r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso"
         r"|al posto|torn\w+|slitt\w+|anticipat\w+|rimandat\w+|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
-        r"|finalmente|mi sbagliavo|diventat\w+|sostitui\w+"
+        r"|finalmente|mi sbagliavo|diventa\w+|sostitui\w+|tolt\w+|in pensione|accettat\w+|recuperat\w+|portat\w+ a|cala\w+|scambiat\w+|annullat\w+|saltat\w+"
+        r"|basta|smess\w+|allungat\w+|arrivat\w+ a|cresciut\w+|rest(?:a|ano)|chius\w+|se n'e andat\w+|da (?:oggi|quest[ao]|\w+di|settembre|gennaio)|fino a"
     ),
     corrections=r"anzi|no,|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
     i_asked=r"(?:avevo|ho) (?:chiesto|domandato)|chiedevo|(?:volevo|vorrei) sapere",
