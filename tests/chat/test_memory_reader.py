@@ -718,3 +718,67 @@ def test_a_search_finds_what_was_said_and_not_the_quote_of_it() -> None:
         hits = memory.search("oboe exam", user_id="emma")
         assert [hit.text for hit in hits if "You said" in hit.text] == []
         assert any(hit.text == "My oboe exam is on 14 May" for hit in hits)
+
+
+@pytest.mark.parametrize(
+    ("said", "denied", "question"),
+    [
+        ("I take levothyroxine every morning", "I can't take aspirin", "which medicines do I take?"),
+        ("prendo l'eutirox ogni mattina", "non posso prendere l'aspirina", "che medicine prendo?"),
+    ],
+)
+def test_a_list_holds_nothing_that_was_denied(memory: Memory, said: str, denied: str, question: str) -> None:
+    """What one cannot take is no medicine that one takes."""
+    told_before(memory, "ida", [(denied, "Ok."), (said, "Ok.")])
+    told = ask(memory, question, "ida").message
+    assert said in told
+    assert denied not in told
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("we usually fly to Porto in June to see my aunt", "which airline do I fly?"),
+        ("I'm allergic to shellfish", "am I allergic to peanuts?"),
+        ("sono allergica ai crostacei", "sono allergica alle arachidi?"),
+    ],
+)
+def test_what_was_not_named_is_never_certain(memory: Memory, said: str, question: str) -> None:
+    """A message with the verb, but without the thing that is asked for, is at most the nearest."""
+    told_before(memory, "ugo", [(said, "Ok.")])
+    phrases = language("it" if "sono" in question else "en").reader
+    assert ask(memory, question, "ugo").message.startswith((phrases.unsure, phrases.absent))
+
+
+@pytest.mark.parametrize(
+    ("said", "other", "first", "question"),
+    [
+        (
+            "My knee operation was on 3 March last year",
+            "we usually fly to Porto in June",
+            "which airline do I fly?",
+            "when was the operation?",
+        ),
+        (
+            "L'operazione al ginocchio è stata il 3 marzo",
+            "a giugno andiamo sempre a Porto",
+            "con che compagnia volo?",
+            "quando è stata l'operazione?",
+        ),
+    ],
+)
+def test_a_whole_question_is_read_as_it_is(memory: Memory, said: str, other: str, first: str, question: str) -> None:
+    """What was talked of before is not read into a question that is answered by itself."""
+    told_before(memory, "rita", [(said, "Ok."), (other, "Ok.")])
+    chat = Chat(memory)
+    session = chat.ask(ChatRequest(first, "rita")).session_id
+    told = chat.ask(ChatRequest(question, "rita", session_id=session)).message
+    assert said in told
+    assert other not in told
+
+
+def test_an_age_is_forgotten_by_its_name(memory: Memory) -> None:
+    """ "The age" names what was told with a number."""
+    told_before(memory, "lia", [("viene anche mia sorella Flavia, ha fatto 40 anni a maggio", "Ok.")])
+    assert "40" in ask(memory, "dimentica l'età di mia sorella", "lia").message
+    assert "40" not in ask(memory, "quanti anni ha mia sorella?", "lia").message

@@ -18,7 +18,7 @@ from ricordo.settings import Settings, setting_names
 def test_verify_finds_a_sound_store_sound(cli: Cli, talk: str) -> None:
     """Nothing wrong is exit code 0."""
     ran = cli("verify")
-    assert (ran.code, ran.out) == (0, "1 sessions, 2 turns: sound\n")
+    assert (ran.code, ran.out) == (0, "1 session, 2 turns: sound\n")
     assert cli("verify", "--json").document == {"sessions": 1, "turns": 2, "damages": [], "ok": True}
 
 
@@ -39,7 +39,7 @@ def test_verify_reports_damage_with_exit_code_1(cli: Cli, db: Path, talk: str) -
 
 def test_repair_mends_what_follows_from_the_turns(cli: Cli, db: Path, talk: str) -> None:
     """A turn of a topic that is not there loses it; the command says so, and the store is sound."""
-    assert cli("repair").out == "0 mended; 1 sessions, 2 turns: sound\n"
+    assert cli("repair").out == "0 mended; 1 session, 2 turns: sound\n"
     with sqlite3.connect(db) as connection:
         connection.execute("UPDATE turns SET topic_id = 'x' WHERE turn_number = 1")
     connection.close()

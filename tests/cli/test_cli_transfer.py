@@ -39,7 +39,7 @@ def test_export_does_not_overwrite(cli: Cli, talk: str, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("mine")
     assert cli("export", "-u", "anna", "-o", "a.jsonl").code == 4
     assert (tmp_path / "a.jsonl").read_text() == "mine"
-    assert cli("export", "-u", "anna", "-o", "a.jsonl", "--force").out == "wrote 1 sessions to a.jsonl\n"
+    assert cli("export", "-u", "anna", "-o", "a.jsonl", "--force").out == "wrote 1 session to a.jsonl\n"
     assert json.loads((tmp_path / "a.jsonl").read_text())["session"]["id"] == talk
 
 

@@ -169,7 +169,8 @@ def replacements(each: Asked, logits: list[float]) -> list[tuple[tuple[float, ..
     found = replacement_features(each.question, each.passages, logits, best)
     if each.right[best]:
         return [(row, 0.0) for at, row in found.items() if not each.right[at]]
-    return [(row, float(each.right[at])) for at, row in found.items() if each.kind == "update" or not each.right[at]]
+    old = bool(each.past[best])  # only what held before can be replaced
+    return [(row, float(each.right[at])) for at, row in found.items() if old or not each.right[at]]
 
 
 def figures(name: str, asked: list[Asked], weights: Weights) -> None:

@@ -8,6 +8,7 @@ talk (docs/answering.md).
 """
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +17,7 @@ from operator import mul
 
 from ricordo.chat.answer_weights import ANSWERED, RANKING, RELATED, REPLACED
 from ricordo.chat.past import AMOUNT, NAMING, NOWHERE, UNTYPED, MemoryPassage, MessageWords
-from ricordo.chat.question import ANSWER_TYPES, MemoryQuestion, folded, forms, heard
+from ricordo.chat.question import ANSWER_TYPES, MemoryQuestion, folded, forms, heard, synonyms
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.text import guess_language
 from ricordo.recall.evidence import snowball_stems, tokens
@@ -33,14 +34,20 @@ _PRECISELY_HELD = {
 _NAMED = AnyLanguage(r"\b(?:<dialogue.wanted:name>)\b", flags=0)
 _REASON = AnyLanguage(r"<dialogue.held:reason>", flags=0)
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
-_DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
+_NEWEST = AnyLanguage(r"\b(?:<dialogue.wanted:newest>)\b", flags=0)
+_PRONOUN = AnyLanguage(r"\b(?:<dialogue.held:pronoun>)\b", flags=0)
+DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
-_SMOOTHING = 6
+_SHAPE = re.compile(r"\d")  # of a number, with its separators: 62 and 44 have the same one
+_DOUBTED = 0.7  # most certain where the thing that is asked for was not named
 _SAME_FROM = 0.5  # share of the best message's coverage that one needs that counts instead of it
+_OUTDATED_FROM = 0.2  # least probability that the best message replaces another, which is then not quoted beside it
+_OWN_SUBJECT = 2  # words by which a message speaks of something else
+_SMOOTHING = 6
 _COMPARED = 3  # passages after the best one that it may replace
 _COVERED, _COUNTED, _ANSWERS = 4, 12, 16  # places of features that are shown beside the probability
 _MISSING = (NAMING, ("age",), ("colour", "code", "surname"), ("amount", "number"), ("time",), ("place",))
-RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.25, 0.65, 0.4  # measured: docs/answering.md
+RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.25, 0.75, 0.35  # measured: docs/answering.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +139,7 @@ class _Offered:
 
     @staticmethod
     def of(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> "_Offered":
-        own = [_stems(each.text) for each in passages]
+        own = [stems_of(each.text) for each in passages]
         turns: dict[tuple[str, int], str] = {}
         for passage in passages:
             turn = (passage.session_id, passage.turn_number)
@@ -272,7 +279,7 @@ def _at_least(
     known: Sequence[float], share: float, pairs: Sequence[tuple[frozenset[str], frozenset[str]]], text: str
 ) -> list[float]:
     """How well each word is heard, where what another text holds counts by a share."""
-    said = _stems(text) if text else frozenset()
+    said = stems_of(text) if text else frozenset()
     return [max(one, share * heard(term, like, said)) for one, (term, like) in zip(known, pairs, strict=True)]
 
 
@@ -299,18 +306,19 @@ def replacement_features(
     asked: MemoryQuestion, passages: Sequence[MemoryPassage], logits: Sequence[float], best: int, by: int | None = None
 ) -> dict[int, tuple[float, ...]]:
     """What is known of later messages, or one, that may replace the best one, as numbers; `REPLACED` weighs them."""
-    old, old_stems = passages[best], _stems(passages[best].text)
+    old, old_stems = passages[best], stems_of(passages[best].text)
     before, plain = MessageWords.of(old.text), folded(old.text)
     typed = asked.wanted not in UNTYPED
     wanted = frozenset[str]().union(*asked.terms)
     names = {before.plain[at] for at in range(len(before.plain)) if before.is_name(at)} - asked.words
+    shapes, others = _shapes(before), [stems_of(each.text) for each in passages if each is not old]
     found: dict[int, tuple[float, ...]] = {}
     for at in range(len(passages)) if by is None else (by,):
         new = passages[at]
         if not _may_replace(new, old):
             continue
         words, said = MessageWords.of(new.text), folded(new.text)
-        shared, common = (old_stems & _stems(new.text)) - wanted, _stems(new.text) & wanted
+        shared, common = (old_stems & stems_of(new.text)) - wanted, stems_of(new.text) & wanted
         changed = _CHANGED.search(said) is not None
         answers = typed and bool(words.fillers(asked))
         precise = _PRECISELY_HELD.get(asked.precise)
@@ -320,7 +328,7 @@ def replacement_features(
             logits[at],
             logits[best] - logits[at],
             float(changed),
-            float(_DENIED.search(said) is not None),
+            float(DENIED.search(said) is not None),
             float(bool(shared)),
             float(bool(common)),
             float(answers),
@@ -334,8 +342,18 @@ def replacement_features(
             min(1.0, len(words.plain) / 30),
             new.cosine - old.cosine,
             float(changed and answers),
+            float(changed and _PRONOUN.search(said) is not None),
+            float(_NEWEST.search(asked.text) is not None),
+            float(bool(shapes & _shapes(words))),
+            min(3, max((len(stems_of(new.text) & each) for each in others if each != stems_of(new.text)), default=0))
+            / 3,
         )
     return found
+
+
+def _shapes(words: MessageWords) -> set[str]:
+    """The forms of the numbers of a message."""
+    return {_SHAPE.sub("0", word) for word in words.plain if word[0].isdigit()}
 
 
 def _may_replace(new: MemoryPassage, old: MemoryPassage) -> bool:
@@ -356,7 +374,7 @@ def _rarity(saying: int, count: int) -> float:
 
 
 @lru_cache(maxsize=2_048)
-def _stems(text: str) -> frozenset[str]:
+def stems_of(text: str) -> frozenset[str]:
     """The stems of a message; messages are asked about again and again."""
     return frozenset(snowball_stems(text, guess_language(text)))
 
@@ -380,27 +398,41 @@ def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Fi
     ]
     first, *others = sorted(range(len(logits)), key=lambda at: -logits[at])
     for at in others[:_COMPARED]:
-        if _replacing(replacement_features(asked, passages, logits, at, first)) is not None:
+        if _replacing(replacement_features(asked, passages, logits, at, first), _OUTDATED_FROM) is not None:
             found[at] = replace(found[at], replaced=True)
-    newest = _replacing(replacement_features(asked, passages, logits, first))
+    newest = _replacing(replacement_features(asked, passages, logits, first), REPLACED_FROM)
     current = found[newest] if newest is not None and _may_count(found[newest], found[first]) else None
     ordered = (found[first], *(found[at] for at in others))
-    return Findings(ordered, _probability(_weighed(RELATED, best)), _probability(_weighed(ANSWERED, best)), current)
+    answered = min(_probability(_weighed(ANSWERED, best)), 1.0 if _names_it(asked, ordered[:2]) else _DOUBTED)
+    return Findings(ordered, _probability(_weighed(RELATED, best)), answered, current)
 
 
-def _replacing(later: dict[int, tuple[float, ...]]) -> int | None:
+def _names_it(asked: MemoryQuestion, best: Sequence[ScoredMemory]) -> bool:
+    """Whether the best messages name what an untyped question asks for ("which airline") or wants confirmed."""
+    if asked.wanted or asked.is_list or not (asked.noun or asked.is_yes_no):
+        return True
+    noun = [(forms(asked.noun), synonyms(asked.noun))]
+    pairs = zip(asked.terms, asked.alike, strict=True) if asked.is_yes_no else noun
+    said = stems_of(" ".join(f"{each.passage.text} {each.passage.around}" for each in best))
+    return all(heard(*pair, said) for pair in pairs)
+
+
+def _replacing(later: dict[int, tuple[float, ...]], least: float) -> int | None:
     """The message that most probably replaces another one, if any does."""
     chances = {at: _probability(_weighed(REPLACED, row)) for at, row in later.items()}
     newest = max(chances, key=lambda at: chances[at], default=None)
-    return newest if newest is not None and chances[newest] >= REPLACED_FROM else None
+    return newest if newest is not None and chances[newest] >= least else None
 
 
 def _may_count(new: ScoredMemory, best: ScoredMemory) -> bool:
-    """Whether a later message may count instead of the best one: it answers as well, and speaks of the same thing."""
+    """Whether a later message may count instead of the best one: it answers as well, and speaks of nothing else."""
     if best.answers and not new.answers:
         return False
-    shared = _stems(new.passage.text) & _stems(best.passage.text)
-    return 0 < new.coverage >= _SAME_FROM * best.coverage or any(not AMOUNT.fullmatch(each) for each in shared)
+    shared = stems_of(new.passage.text) & stems_of(best.passage.text)
+    if new.coverage >= _SAME_FROM * best.coverage > 0 or any(not AMOUNT.fullmatch(each) for each in shared):
+        return True
+    own = [word for word in MessageWords.of(new.passage.text).subjects() if not _CHANGED.search(word)]
+    return len(own) < _OWN_SUBJECT or _PRONOUN.search(folded(new.passage.text)) is not None
 
 
 def lacks_detail(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:

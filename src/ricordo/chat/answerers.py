@@ -134,7 +134,9 @@ class Reader:
             told = reader().item(picked[0].text if picked else "") if chooses else reader().acknowledge(act)
             return material if material.cited else self._from_memory(told, act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
-        recalled = None if pointed else reader().recall(task.standalone or task.question)
+        recalled = None if pointed else reader().recall(task.question)
+        if task.standalone and not (pointed or (recalled and recalled.found)):
+            recalled = reader().recall(task.standalone)
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
         if recalled is None or (material.cited and not recalled.of_user and _is_weaker(recalled, material)):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.answerability import Findings, ScoredMemory, lacks_detail, score_memory
-from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
+from ricordo.chat.answerability import DENIED, Findings, ScoredMemory, lacks_detail, score_memory, stems_of
+from ricordo.chat.past import UNTYPED, MessageWords, alternatives, enumerates, speaks_of_person
 from ricordo.chat.question import (
     FIRST_PERSON,
     SMALL_TALK,
@@ -56,7 +56,6 @@ _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
 _I_ASKED = AnyLanguage(r"\b(?:<dialogue.i_asked>)\b", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
-_NEGATED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
 _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+)", flags=re.IGNORECASE)
@@ -142,7 +141,7 @@ class MemoryReader:
         """Forget the messages that speak of something and the facts in them, and tell which; else nothing."""
         commands = all_words("facts.command_words")
         subject = " ".join(word for word in content.split() if not commands.issuperset(tokens(word)))
-        asked = memory_question(subject)
+        asked = replace(memory_question(subject), wanted=memory_question(content).wanted)
         every = [*self._past.facts, *self._past.superseded]
         said = {each.message_id: each for each in (*self._past.passages(subject), *self._past.sources(every))}
         own = {key: each for key, each in said.items() if _speaks_of(each.text, asked)}
@@ -214,17 +213,19 @@ class MemoryReader:
         self, found: Sequence[ScoredMemory], findings: Findings, asked: MemoryQuestion, earlier: bool
     ) -> list[ScoredMemory]:
         """The messages to quote: what counts now or counted before, everything where a list is asked for."""
-        if not earlier and findings.current is not None:  # what was said last counts
-            return [findings.current]
         listed = asked.is_list and not self._is_brief and (findings.is_answer or found[0].coverage > 0)
+        last = [findings.current] if findings.current and not earlier else []  # what was said last counts
+        if last and not listed:
+            return last
         least = 0.0 if findings.is_answer and not listed else _BESIDE_FROM * found[0].coverage
         others = (each for each in found[1:] if each.coverage >= least and _is_near(each, found[0]))
         near = _distinct([found[0], *others])
         if earlier:
             return _with_answer(self._before(found) or _oldest(near[:_MOST_QUOTES]), found, asked)
         if listed:
-            every = _distinct([*near, *_holders(found, asked)])[:_MOST_LISTED]
-            return sorted(every, key=lambda each: each.passage.said_at)
+            every = _distinct([*near, *_holders(found, asked)])[: _MOST_LISTED - len(last)]
+            agreeing = [each for each in every if _agrees(each.passage.text, asked)]
+            return sorted({*(agreeing or every), *last}, key=lambda each: each.passage.said_at)
         return _with_answer(_newest(near[: 1 if self._is_brief else _MOST_QUOTES]), found, asked)
 
     def _before(self, found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
@@ -232,7 +233,7 @@ class MemoryReader:
         best, outdated = found[0].passage, self._past.outdated
         gone = (each for each in found[1:] if each.replaced or each.passage.message_id in outdated)
         older = (each for each in gone if _takes_up(best, each.passage))
-        return sorted(older, key=lambda each: -len(_shared(best, each.passage)))[:1]
+        return sorted(older, key=lambda each: -len(stems_of(best.text) & stems_of(each.passage.text)))[:1]
 
     def _quoted(
         self, chosen: Sequence[ScoredMemory], asked: MemoryQuestion, certain: float, *, earlier: bool = False
@@ -293,7 +294,7 @@ class MemoryReader:
             return False
         if any(number not in text for number in _NUMBER.findall(content)):
             return False
-        return (_NEGATED.search(content) is None) == (_NEGATED.search(text) is None)
+        return (DENIED.search(content) is None) == (DENIED.search(text) is None)
 
     def talk(self, question: str) -> MemoryAnswer:
         """What was said on a day, in the last session, or about a subject, in order."""
@@ -345,7 +346,7 @@ class MemoryReader:
         kept = [each for each in lines if len(each.text.split()) > 2][:_MOST_LINES]
         if not kept:
             return MemoryAnswer(self._phrases.no_talk, 0.5, found=False)
-        days = dict.fromkeys(self._day(each) for each in kept)
+        days = dict.fromkeys(self._day(each.said_at) for each in kept)
         written = [self._phrases.talk.replace("{day}", "; ".join(days))]
         for each in kept:
             phrase = self._phrases.talk_user if each.role == "user" else self._phrases.talk_assistant
@@ -375,10 +376,7 @@ class MemoryReader:
             lines.append(f"- {self._ended(over.until, line) if over else line}")
         return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(told)) if lines else None
 
-    def _day(self, passage: "MemoryPassage") -> str:
-        return self._told_day(passage.said_at)
-
-    def _told_day(self, moment: datetime) -> str:
+    def _day(self, moment: datetime) -> str:
         return relative_day(moment, self._past.now, self._past.zone, self._code, dated=True)
 
     def _quote(self, passage: "MemoryPassage", asked: MemoryQuestion, *, earlier: bool = False) -> str:
@@ -389,21 +387,23 @@ class MemoryReader:
 
     def _ended(self, until: datetime | None, said: str) -> str:
         """Something that held until a day."""
-        day = self._told_day(until) if until else "–"
+        day = self._day(until) if until else "–"
         phrase = self._phrases.until_date if day[0].isdigit() else self._phrases.until
         return phrase.replace("{day}", day).replace("{quote}", said)
 
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         quote = best_part(passage.text, asked)
-        return phrase.replace("{day}", self._day(passage)).replace("{quote}", quote)
+        return phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
 
 
 def _speaks_of(text: str, asked: MemoryQuestion) -> bool:
     """Whether a sentence of a text holds most of the words that name something."""
     terms = list(zip(asked.terms, asked.alike, strict=True))
     for start, end in sentences(text):
-        said = frozenset[str]().union(*MessageWords.of(text[start:end]).stems)
-        if terms and sum(heard(*term, said) for term in terms) >= _FORGOTTEN_FROM * len(terms):
+        words = MessageWords.of(text[start:end])
+        said = frozenset[str]().union(*words.stems)
+        typed = asked.wanted not in UNTYPED and bool(words.fillers(asked))  # "her age": "she turned 40"
+        if terms and typed + sum(heard(*term, said) for term in terms) >= _FORGOTTEN_FROM * len(terms):
             return True
     return False
 
@@ -423,8 +423,8 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
     """Without a passage that says the same as a better one."""
     kept: list[ScoredMemory] = []
     for each in found:
-        own = set(snowball_stems(each.passage.text, guess_language(each.passage.text)))
-        others = (set(snowball_stems(one.passage.text, guess_language(one.passage.text))) for one in kept)
+        own = stems_of(each.passage.text)
+        others = (stems_of(one.passage.text) for one in kept)
         if not any(len(own & other) >= 0.8 * max(1, min(len(own), len(other))) for other in others):
             kept.append(each)
     return kept
@@ -439,6 +439,14 @@ def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
     later = one.passage.said_at > best.passage.said_at and one.passage.session_id != best.passage.session_id
     rival = best.answers and one.answers and one.coverage > 0 and one.passage.role == best.passage.role
     return rival and later and one.probability >= _LATER_FROM * best.probability
+
+
+def _agrees(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a message says what a question asks, and does not deny it: "I can't take aspirin" is no medicine."""
+    words = MessageWords.of(text)
+    clauses = {words.clauses[at]: words.clause_at(at) for at in words.heard(asked)}
+    denied = [DENIED.search(folded(said)) is not None for said in clauses.values()]
+    return not all(denied) if DENIED.search(asked.text) is None else any(denied)
 
 
 def _with_answer(
@@ -527,11 +535,7 @@ def _own_statements(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> lis
 
 def _takes_up(new: "MemoryPassage", old: "MemoryPassage") -> bool:
     """Whether a later message speaks of the same thing as an older one."""
-    return new.said_at > old.said_at and bool(_shared(new, old))
-
-
-def _shared(one: "MemoryPassage", other: "MemoryPassage") -> set[str]:
-    return set.intersection(*(set(snowball_stems(each.text, guess_language(each.text))) for each in (one, other)))
+    return new.said_at > old.said_at and bool(stems_of(new.text) & stems_of(old.text))
 
 
 def _tells_it(text: str, asked: MemoryQuestion) -> bool:

@@ -243,6 +243,11 @@ class MessageWords:
         clauses = tuple(sum(cut <= start for cut in cuts) for start, _ in spans)
         return MessageWords(text, spans, plain, tuple(map(forms, plain)), clauses)
 
+    def clause_at(self, at: int) -> str:
+        """The clause of a word."""
+        own = [span for span, clause in zip(self.spans, self.clauses, strict=True) if clause == self.clauses[at]]
+        return self.text[own[0][0] : own[-1][1]]
+
     def is_name(self, at: int) -> bool:
         """Whether a word is written like a name: a capital letter that no sentence start or calendar explains."""
         start, end = self.spans[at]
@@ -280,6 +285,13 @@ class MessageWords:
             small = language(guess_language(self.text)).vocabulary.stop_words
             return [at for at, word in enumerate(self.plain) if word not in small and len(word) > 2]
         return self.matching(kind)
+
+    def subjects(self) -> list[str]:
+        """The words that may name what a message speaks of: no names, numbers, amounts or times."""
+        small = language(guess_language(self.text)).vocabulary.stop_words
+        values = {*self.matching("number"), *self.matching("time")}
+        plain = (word for at, word in enumerate(self.plain) if at not in values and not self.is_name(at))
+        return [word for word in plain if word not in small and not AMOUNT.fullmatch(word)]
 
     def matching(self, kind: str) -> list[int]:
         """The places of numbers, times, colours, codes or words for people."""

@@ -305,6 +305,11 @@ class MemoryQuestion:
         return _COUNTING.search(self.text) is not None
 
     @property
+    def is_yes_no(self) -> bool:
+        """Whether it only wants something confirmed."""
+        return _WH.search(self.text) is None
+
+    @property
     def is_list(self) -> bool:
         """Whether it asks for everything of a kind."""
         return _LISTING.search(self.text) is not None

@@ -17,7 +17,7 @@ from rich.text import Text
 
 import ricordo
 from ricordo.cli.arguments import FAILED, OK, Command, Options, chosen_settings, cli_defaults, open_memory
-from ricordo.cli.output import Output, duration, one_line, printable, table
+from ricordo.cli.output import Output, counted, duration, one_line, printable, table
 from ricordo.errors import NotFoundError, RicordoError, SettingsError, ValidationError
 from ricordo.languages.registry import Locale
 from ricordo.memory import Memory
@@ -33,8 +33,8 @@ def verify(options: Options, output: Output) -> int:
     """Recompute counts, checksums and numbering, and report damage."""
     with open_memory(options) as memory, output.progress("verifying") as step:
         result = memory.verify(step)
-    verdict = "sound" if result.ok else f"{len(result.damages)} damages"
-    summary = f"{result.sessions:,} sessions, {result.turns:,} turns: {verdict}"
+    verdict = "sound" if result.ok else counted(len(result.damages), "damage")
+    summary = f"{counted(result.sessions, 'session')}, {counted(result.turns, 'turn')}: {verdict}"
     found = [Text(f"{printable(each.where)}: {printable(each.problem)}", "red") for each in result.damages]
     output.document({**as_json(result), "ok": result.ok}, summary, *found)
     return OK if result.ok else FAILED
@@ -45,8 +45,9 @@ def repair(options: Options, output: Output) -> int:
     with open_memory(options) as memory, output.progress("repairing") as step:
         result = memory.repair(step)
     left = result.verification
-    verdict = "sound" if left.ok else f"{len(left.damages)} damages left; restore a backup"
-    summary = f"{len(result.mended)} mended; {left.sessions:,} sessions, {left.turns:,} turns: {verdict}"
+    verdict = "sound" if left.ok else f"{counted(len(left.damages), 'damage')} left; restore a backup"
+    held = f"{counted(left.sessions, 'session')}, {counted(left.turns, 'turn')}"
+    summary = f"{len(result.mended)} mended; {held}: {verdict}"
     mended = [Text(f"mended: {printable(each.where)}: {printable(each.problem)}") for each in result.mended]
     found = [Text(f"{printable(each.where)}: {printable(each.problem)}", "red") for each in left.damages]
     output.document({**as_json(result), "ok": left.ok}, summary, *mended, *found)

@@ -145,6 +145,11 @@ def escape_unencodable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 session", "2 sessions"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def duration(value: timedelta) -> str:
     """A duration in the largest unit that divides it."""
     seconds = value.total_seconds()

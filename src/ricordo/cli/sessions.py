@@ -12,6 +12,7 @@ from rich.text import Text
 from ricordo.cli.arguments import FAILED, OK, Command, Options, add_session, add_user, open_memory, session_of, user_of
 from ricordo.cli.output import (
     Output,
+    counted,
     duration,
     local_time,
     one_line,
@@ -132,7 +133,7 @@ def _end_idle(options: Options, output: Output) -> int:
     with open_memory(options) as memory, output.progress("ending"):
         count = memory.end_idle(user_id=options.user)
         idle = duration(memory.settings.profile.session_end_idle)
-    line = f"ended {count:,} sessions that had been idle for {idle}"
+    line = f"ended {counted(count, 'session')} that had been idle for {idle}"
     output.document({"sessions_ended": count, "user_id": options.user, "idle": idle}, line)
     return OK
 
@@ -142,7 +143,7 @@ def clear(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
         deleted = memory.session(options.session_id, user_id=user_of(options)).clear()
     plain = {"session_id": options.session_id, "turns_deleted": deleted}
-    output.document(plain, f"cleared session {options.session_id}: {deleted} turns deleted")
+    output.document(plain, f"cleared session {options.session_id}: {counted(deleted, 'turn')} deleted")
     return OK
 
 
@@ -151,7 +152,7 @@ def delete(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
         deleted = memory.delete_session(options.session_id, user_id=user_of(options))
     plain = {"session_id": options.session_id, "turns_deleted": deleted}
-    output.document(plain, f"deleted session {options.session_id} with {deleted} turns")
+    output.document(plain, f"deleted session {options.session_id} with {counted(deleted, 'turn')}")
     return OK
 
 
@@ -172,7 +173,7 @@ def cleanup(options: Options, output: Output) -> int:
     with open_memory(options) as memory, output.progress("cleaning up") as step:
         retention = memory.settings.retention
         result = memory.cleanup(progress=step)
-    counts = f"{result.sessions_deleted:,} sessions and {result.turns_deleted:,} turns"
+    counts = f"{counted(result.sessions_deleted, 'session')} and {counted(result.turns_deleted, 'turn')}"
     line = f"deleted {counts} in {result.execution_time:.2f} s"
     if retention.turn_ttl is None and retention.session_idle is None:
         line = "nothing expires: this preset keeps everything (see turn_ttl and session_idle in `ricordo settings`)"

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ricordo.cli.arguments import FAILED, OK, Command, Options, add_agent, add_user, has_database, open_memory, user_of
 from ricordo.cli.hook import database, personal_user
-from ricordo.cli.output import Output, local_time, one_line, printable, table
+from ricordo.cli.output import Output, counted, local_time, one_line, printable, table
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.records.service import Document, as_json
@@ -38,7 +38,7 @@ def export(options: Options, output: Output) -> int:
             step(number, 0)
     if options.output is not None:
         plain = {"output": options.output, "format": options.format, "sessions": number}
-        output.document(plain, f"wrote {number} sessions to {options.output}")
+        output.document(plain, f"wrote {counted(number, 'session')} to {options.output}")
     return OK
 
 
@@ -58,7 +58,8 @@ def import_(options: Options, output: Output) -> int:
             with open(options.file, encoding="utf-8") as source:
                 documents = read_documents(source, lambda read: step(min(read, size), size))
                 result = memory.import_documents(documents, user_id=options.user)
-    line = f"{result.sessions_added} sessions and {result.turns_added} turns added, {result.turns_known} turns known"
+    added = f"{counted(result.sessions_added, 'session')} and {counted(result.turns_added, 'turn')} added"
+    line = f"{added}, {counted(result.turns_known, 'turn')} known"
     plain = as_json(result)
     if result.items_added:
         line += f", {result.items_added} items added"
@@ -95,8 +96,8 @@ def _import_foreign(options: Options, output: Output) -> int:
             progress=step,
         )
     would = "would come" if report.dry_run else "added"
-    line = f"{report.format}: {report.sessions_added} sessions and {report.turns_added} turns {would}"
-    line += f", {report.turns_completed} completed, {report.turns_known} known"
+    line = f"{report.format}: {counted(report.sessions_added, 'session')} and {counted(report.turns_added, 'turn')}"
+    line += f" {would}, {report.turns_completed} completed, {report.turns_known} known"
     output.document(as_json(report), line, *[Text(f"refused: {printable(each)}", "red") for each in report.errors])
     return FAILED if report.problem_count else OK
 

@@ -1069,26 +1069,16 @@ ANSWERS = base.AnswerInstructions(
 
 READER = base.ReaderPhrases(
     opening="From the material, in its own words (extractive answer):",
-    absent=(
-        "The material holds no answer to this, and neither does what we have said so far. "
-        "Tell me, or add a document, and I can answer from it."
-    ),
-    unsure=(
-        "The material holds no answer to this, and I find no certain one in what we have said so far. The nearest is this:"
-    ),
+    absent="The material holds no answer to this, and neither does what we have said so far. Tell me, or add a document, and I can answer from it.",
+    unsure="The material holds no answer to this, and I find no certain one in what we have said so far. The nearest is this:",
     no_more="The material says no more about this.",
     greeting="Hello! What can I do for you?",
     greeting_name="Hello, {name}! What can I do for you?",
     thanks="You're welcome.",
     okay="All right.",
     farewell="Goodbye, until next time.",
-    nothing_yet=(
-        "I answer from your documents and from what you tell me. Add a document or tell me something about yourself."
-    ),
-    nothing_held=(
-        "I hold nothing yet that could answer this. The material holds no answer: add a document, or tell me about "
-        "yourself and what you want me to remember, and I can answer from that."
-    ),
+    nothing_yet="I answer from your documents and from what you tell me. Add a document or tell me something about yourself.",
+    nothing_held="I hold nothing yet that could answer this. The material holds no answer: add a document, or tell me about yourself and what you want me to remember, and I can answer from that.",
     noted="Noted: {quote}. Tell me if something of it is wrong.",
     remembered="I will remember: {quote}. To undo it, tell me to forget it.",
     standing="From now on: {quote}. To undo it, tell me to forget it.",
@@ -1151,9 +1141,8 @@ DIALOGUE = base.DialogueWords(
     ),
     wh_words=r"what|whats|which|who|whos|whom|whose|where|wheres|when|whens|why|how",
     tell_me=(
-        r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)|give me|list|explain|describe|name|define|compare"
-        r"|show me|summari[sz]e|sum up|recap|continue|go on|elaborate|expand|talk about|read me|repeat|say again|i (?:want|would like|'d like) to (?:know|understand)"
-        r"|do you (?:know|remember))"
+        r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)|give me|list|explain|describe|name|define|compare|show me|summari[sz]e|sum up"
+        r"|recap|continue|go on|elaborate|expand|talk about|read me|repeat|say again|i (?:want|would like|'d like) to (?:know|understand)|do you (?:know|remember))"
     ),
     remember=(
         r"(?:please |can you |could you |hey |ok )*(?:remember|don't forget|do not forget|keep in mind|bear in mind|make a note|take note|note down|note|write down"
@@ -1173,20 +1162,15 @@ DIALOGUE = base.DialogueWords(
         r"|proposed|explained|recommend|suggest|advise|mention)|(?:didn't|did|had|hadn't|haven't|have) (?:you|u) (?:(?:also|not|already|once|just) )*(?:say|said|tell|told"
         r"|recommend\w*|advise\w*|suggest\w*|mention\w*|warn\w*|promise\w*))"
     ),
-    user_said=(
-        r"(?:(?:didn't|did|haven't|have) i (?:(?:not|already|ever) )*(?:say|said|tell|told|mention\w*|ask\w*)|i (?:already |once )?(?:told you|asked you|said to you"
-        r"|mentioned))"
-    ),
+    user_said=r"(?:(?:didn't|did|haven't|have) i (?:(?:not|already|ever) )*(?:say|said|tell|told|mention\w*|ask\w*)|i (?:already |once )?(?:told you|asked you|said to you|mentioned))",
     claim_tags=(
-        r"didn't you|did you not|right|correct|yes|yeah|no|remember|abi|innit|haven't you|as i recall|if i'm not mistaken|isn't it|is that right|is that so|true|me|that|to"
-        r"|you|u|about|also|and"
+        r"didn't you|did you not|right|correct|yes|yeah|no|remember|abi|innit|haven't you|as i recall|if i'm not mistaken|isn't it|is that right|is that so|true|me|that|to|you|u|about|also|and"
     ),
     talk=(
-        r"what (?:did|have|were|was|had) (?:we|you and i) (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do|done|say|said|cover\w*|chat\w*|go over|gone over"
-        r"|on about|work\w*|look\w*|stud\w*|do(?:ne|ing)?)|summar(?:y|ies|i[sz]e)|sum up|recap|wrap up|what happened .*\b(?:chat|conversation|session)|(?:what"
-        r"|which) (?:was|were) .*\b(?:our|the) .*\b(?:conversation|chat|talk|session|discussion)s?\b|what did i (?:ask|want to know|say"
-        r"|tell you) (?:you )?(?:\w+ )?(?:about|last|yesterday|today|on|in)\b|our (?:last|latest|most recent|previous|past) (?:conversation|chat|talk|session|discussion)"
-        r"|where (?:did we (?:leave|stop|get)|were we)|catch me up|(?:what|which) (?:topics|subjects)\b.*\bwe\b"
+        r"what (?:did|have|were|was|had) (?:we|you and i) (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do|done|say|said|cover\w*|chat\w*|go over|gone over|on about|work\w*|look\w*"
+        r"|stud\w*|do(?:ne|ing)?)|summar(?:y|ies|i[sz]e)|sum up|recap|wrap up|what happened .*\b(?:chat|conversation|session)|(?:what|which) (?:was|were) .*\b(?:our|the) .*\b(?:conversation|chat"
+        r"|talk|session|discussion)s?\b|what did i (?:ask|want to know|say|tell you) (?:you )?(?:\w+ )?(?:about|last|yesterday|today|on|in)\b|our (?:last|latest|most recent|previous"
+        r"|past) (?:conversation|chat|talk|session|discussion)|where (?:did we (?:leave|stop|get)|were we)|catch me up|(?:what|which) (?:topics|subjects)\b.*\bwe\b"
     ),
     last_session=r"last (?:time|session|conversation|chat|talk|meeting)|most recent|latest|previous (?:time|session|chat|conversation)",
     about_you=(
@@ -1216,6 +1200,7 @@ DIALOGUE = base.DialogueWords(
         "place": r"where|where's|(?:which|what) (?:city|town|country|place|street|village|address|area|region)|address",
         "person": r"who|whom|whose|who's|whos|which (?:person|friend|colleague|doctor|teacher|brother|sister)",
         "reason": r"why|how come|what for",
+        "newest": r"now|latest|last|current(?:ly)?|these days|at the moment|at present|today|still|nowadays",
         "clock": r"what time|what hour|kick-off",
         "year": r"(?:what|which) year",
         "duration": r"how long|how many (?:minutes|hours|days|nights|weeks|months|years)",
@@ -1230,19 +1215,15 @@ DIALOGUE = base.DialogueWords(
             r"|sixty|seventy|eighty|ninety)\w*|hundreds?|thousands?|half|dozen|couple|both|twice|once|every"
         ),
         "time": (
-            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|today|tomorrow|yesterday"
-            r"|tonight|mornings?|afternoons?|evenings?|noon|midnight|nights?|spring|summer|autumn|winter|christmas|easter|weeks?|weekends?|months?|years?|days?|hours?"
-            r"|minutes?|o'clock|past|half"
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|today|tomorrow|yesterday|tonight|mornings?"
+            r"|afternoons?|evenings?|noon|midnight|nights?|spring|summer|autumn|winter|christmas|easter|weeks?|weekends?|months?|years?|days?|hours?|minutes?|o'clock|past|half"
         ),
         "colour": r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden|silver|mustard|cream|turquoise|crimson|maroon",
         "age": r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who|when|this|last|next",
         "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
         "where": r"in|at|near|from|of|to|into|around",
         "before_time": r"at|on|by|till|until|before|after|around|about|from|to|since|the|between|and",
-        "calendar": (
-            r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|christmas|easter|i'm|ok"
-            r"|okay|hi|hello|hey"
-        ),
+        "calendar": r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|christmas|easter|i'm|ok|okay|hi|hello|hey",
         "clock": (
             r"\b\d{1,2} ?(?:am|pm|a\.m|p\.m)\b|\bo'clock\b|\bnoon\b|\bmidnight\b|\b(?:half|quarter) (?:past|to)\b|\bat (?:\d{1,2}|one|two|three|four|five|six|seven|eight"
             r"|nine|ten|eleven|twelve)\b|\b(?:by|till|until|before|after|around|from|to|between) \d{1,2}\b"
@@ -1254,11 +1235,11 @@ DIALOGUE = base.DialogueWords(
             r"|evenings?|\b(?:in|within) (?:\w+ ){1,2}(?:days?|weeks?|months?)|when i was|\bafter\b|\bbefore\b"
         ),
         "duration": (
-            r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|half|an?|few|couple of"
-            r"|whole)[ -]?(?:\w+ )?(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?|yrs?|foot|feet|met(?:re|er)s?|words?|pages?"
-            r"|inch(?:es)?)|\bsince\b|decade|\btill\b"
+            r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|half|an?|few|couple of|whole)[ -]?(?:\w+ )?(?:seconds?|secs?"
+            r"|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?|yrs?|foot|feet|met(?:re|er)s?|words?|pages?|inch(?:es)?)|\bsince\b|decade|\btill\b"
         ),
         "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
+        "pronoun": r"it|its|he|she|they|them|him|her|ones?",
         "kin": (
             r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|partner|girlfriend|boyfriend|uncle|aunt|cousin|nephew|niece|grand\w+|nan|gran|granny"
             r"|neighbou?rs?|boss|manager|friends?|mate|colleagues?|teacher|doctor|nurse|vet|in-law|kids|children|twins|parents|landlord|flatmate|roommate|alone|myself"
@@ -1274,11 +1255,9 @@ DIALOGUE = base.DialogueWords(
     },
     self_named=r"i'm|im|i am|my name is|my name's|call me|name's|this is|they call me",
     past_words=words(
-        """old remember recall remind told tell say said says mention mentioned talk talked suggest suggested recommend
-        recommended advise advised advice supposed ago again know currently now present moment days today still ever
-        should would could must might need have has had got get going go went come did does done do think thought
-        idea opinion put use give gave keep said meant asked ask called call name named please just also
-        exactly actually         thing things kind sort type way lot one ones"""
+        """old remember recall remind told tell say said says mention mentioned talk talked suggest suggested recommend recommended advise advised advice supposed ago again know currently now
+        present moment days today still ever should would could must might need have has had got get going go went come did does done do think thought idea opinion put use give gave keep said
+        meant asked ask called call name named please just also exactly actually thing things kind sort type way lot one ones"""
     ),
     synonyms="""
         son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters
@@ -1294,7 +1273,8 @@ DIALOGUE = base.DialogueWords(
     changed=(
         r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to|(?:went|gone|put) (?:up|down|back)|update|correction"
         r"|rather|renamed|raised|cut|reduced|postponed|swapped|replaced|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all"
-        r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped"
+        r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped|stepped (?:up|down)|stretched|extended|pushed|lowered|upped|increas\w+|retired|cancel\w+"
+        r"|fell through|g[ai]ven? up|stopped|rewrote|turned|shot up|grown|accepted|agreed|made it|(?:from|since) (?:today|this|next|last|\w+day)|till|has quit|for good"
     ),
     corrections=r"actually|no,|sorry,|i mean(?:t)?|correction|make that|not .* but",
     i_asked=r"i ask(?:ed)?|i want(?:ed)? to know",
@@ -1336,39 +1316,28 @@ DIALOGUE = base.DialogueWords(
 QUESTIONS = base.QuestionWords(
     introductions=r"hi|hello|hey|sorry|excuse me|my name is|i am|i'm|good (?:morning|evening|afternoon)",
     tags=r"ok|okay|right|alright|is that ok(?:ay)?|you know|(?:can|could) you(?: please)?(?: help(?: me)?)?",
-    requests=(
-        r"explain|describe|tell me|give me|list|name|define|compare|elaborate|expand|continue|go on|talk about"
-        r"|i(?:'d| would) like to (?:know|understand)|i want to (?:know|understand)"
-    ),
+    requests=r"explain|describe|tell me|give me|list|name|define|compare|elaborate|expand|continue|go on|talk about|i(?:'d| would) like to (?:know|understand)|i want to (?:know|understand)",
     politeness="please",
     kinds={
         "comparison": r"difference|differ|compare|comparison|versus|vs|distinguish|contrast",
-        "quantity": (
-            r"how (?:many|much|long|old|far|often|high|hot|big|large|deep|fast|tall|wide)"
-            r"|(?:what|which) (?:temperature|percentage|speed|age|distance|share|amount|number|dose)"
-        ),
+        "quantity": r"how (?:many|much|long|old|far|often|high|hot|big|large|deep|fast|tall|wide)|(?:what|which) (?:temperature|percentage|speed|age|distance|share|amount|number|dose)",
         "list": r"which are|what are|which|list|name the|kinds of|types of|give me the|enumerate",
         "reason": r"why|how come|what causes|reason",
         "person": r"who|whom|whose|by whom",
         "place": r"where",
         "time": r"when|what year|which year",
-        "procedure": (
-            r"how (?:do i|do you|can i|should i|to|can you|should you|do we)|what should (?:i|we|you)|what (?:do|can) i do|steps"
-        ),
+        "procedure": r"how (?:do i|do you|can i|should i|to|can you|should you|do we)|what should (?:i|we|you)|what (?:do|can) i do|steps",
         "definition": r"what is|what's|what are|define|definition|meaning of|what does .* mean",
         "explanation": r"explain|describe|how|tell me|talk about|what (?:happens|does|do)|elaborate|expand",
     },
     plural_definitions=r"what are (?!the\b|some\b|its\b|their\b)\w+",
     degrees=r"(?<=\bhow) (?:long|old|far|often|high|hot|big|large|deep|fast|tall|wide|well)",
     asking_words=words(
-        """explain explanation describe tell say talk list difference differences differ distinguish compare comparison
-        mean means meaning define definition elaborate expand clarify continue example examples type types kind kinds
-        reason cause causes happen happens point points work works know question answer material lesson document please
-        give name thing things want like"""
+        """explain explanation describe tell say talk list difference differences differ distinguish compare comparison mean means meaning define definition elaborate expand clarify continue
+        example examples type types kind kinds reason cause causes happen happens point points work works know question answer material lesson document please give name thing things want like"""
     ),
     light_verbs=words(
-        """should need needs use uses used make makes do does can could treat treated treatment cure handle affect
-        affects become becomes take takes last find good bad best time"""
+        """should need needs use uses used make makes do does can could treat treated treatment cure handle affect affects become becomes take takes last find good bad best time"""
     ),
     yes_no=r"is|are|was|were|do|does|did|can|could|should|would|will|has|have",
     small_talk=(
@@ -1378,9 +1347,7 @@ QUESTIONS = base.QuestionWords(
     answer_signs={
         "definition": r"is|are|means|refers to|known as|called|that is",
         "reason": r"because|since|due to|so that|so|therefore|reason|as a result|when",
-        "quantity": (
-            r"two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|sixty|ninety|hundred|half"
-        ),
+        "quantity": r"two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|sixty|ninety|hundred|half",
         "time": r"when|if|before|after|during|until|beyond",
         "place": r"in|inside|at|within",
         "comparison": r"while|whereas|instead|unlike|than|but|only|opposite",

@@ -1197,27 +1197,16 @@ ANSWERS = base.AnswerInstructions(
 
 READER = base.ReaderPhrases(
     opening="Dal materiale, con le sue parole (risposta estrattiva):",
-    absent=(
-        "Nel materiale non c'è una risposta a questa domanda, e nemmeno in quello che ci siamo detti. "
-        "Dimmelo, o aggiungi un documento, e potrò rispondere."
-    ),
-    unsure=(
-        "Nel materiale non c'è una risposta a questa domanda, e in quello che ci siamo detti non ne trovo una sicura. "
-        "La cosa più vicina è questa:"
-    ),
+    absent="Nel materiale non c'è una risposta a questa domanda, e nemmeno in quello che ci siamo detti. Dimmelo, o aggiungi un documento, e potrò rispondere.",
+    unsure="Nel materiale non c'è una risposta a questa domanda, e in quello che ci siamo detti non ne trovo una sicura. La cosa più vicina è questa:",
     no_more="Il materiale non dice altro su questo.",
     greeting="Ciao! Che cosa posso fare per te?",
     greeting_name="Ciao, {name}! Che cosa posso fare per te?",
     thanks="Prego!",
     okay="Va bene.",
     farewell="A presto!",
-    nothing_yet=(
-        "Rispondo dai tuoi documenti e da quello che mi racconti. Aggiungi un documento o dimmi qualcosa di te."
-    ),
-    nothing_held=(
-        "Nel materiale non c'è una risposta, perché non ho ancora niente di tuo. Aggiungi un documento, oppure dimmi "
-        "qualcosa di te e che cosa devo ricordare, e risponderò da lì."
-    ),
+    nothing_yet="Rispondo dai tuoi documenti e da quello che mi racconti. Aggiungi un documento o dimmi qualcosa di te.",
+    nothing_held="Nel materiale non c'è una risposta, perché non ho ancora niente di tuo. Aggiungi un documento, oppure dimmi qualcosa di te e che cosa devo ricordare, e risponderò da lì.",
     noted="Annotato: {quote}. Dimmi se qualcosa non è giusto.",
     remembered="Me lo ricordo: {quote}. Per annullare, dimmi di dimenticarlo.",
     standing="D'ora in poi: {quote}. Per annullare, dimmi di dimenticarlo.",
@@ -1270,30 +1259,18 @@ READER = base.ReaderPhrases(
         "tokens cannot be counted by {}: {}": "i token non possono essere contati da {}: {}",
         "tokens are approximate ({})": "i token sono approssimati ({})",
         "the database is away": "il database non risponde",
-        "the database is away: what is said now is kept on disk and stored later": (
-            "il database non risponde: quello che viene detto ora è tenuto su disco e conservato più tardi"
-        ),
-        "what was said while the database was away is being stored": (
-            "quello che è stato detto mentre il database non rispondeva si sta conservando"
-        ),
+        "the database is away: what is said now is kept on disk and stored later": "il database non risponde: quello che viene detto ora è tenuto su disco e conservato più tardi",
+        "what was said while the database was away is being stored": "quello che è stato detto mentre il database non rispondeva si sta conservando",
         "what was said earlier in this session, if anything, is not at hand; turn numbers are provisional": (
             "quello che è stato detto prima in questa sessione non è a disposizione; i numeri dei turni sono provvisori"
         ),
         "only the last {} turns from before are at hand": "di prima sono a disposizione solo gli ultimi {} turni",
         "recall does not know {} turns yet": "il richiamo non conosce ancora {} turni",
         "{} turns are not in the index yet": "{} turni non sono ancora nell'indice",
-        "{} turns are found by their words only: {} is behind": (
-            "{} turni si trovano solo per parole: {} è in ritardo"
-        ),
-        "found by words only: the embedder {} failed ({})": (
-            "trovato solo per parole: l'embedder {} ha avuto un errore ({})"
-        ),
-        "the newest turn does not fit {} tokens, not even shortened": (
-            "il turno più recente non entra in {} token, nemmeno accorciato"
-        ),
-        "the model could not make the question stand alone: the rules did": (
-            "il modello non ha saputo rendere autonoma la domanda: l'hanno fatto le regole"
-        ),
+        "{} turns are found by their words only: {} is behind": "{} turni si trovano solo per parole: {} è in ritardo",
+        "found by words only: the embedder {} failed ({})": "trovato solo per parole: l'embedder {} ha avuto un errore ({})",
+        "the newest turn does not fit {} tokens, not even shortened": "il turno più recente non entra in {} token, nemmeno accorciato",
+        "the model could not make the question stand alone: the rules did": "il modello non ha saputo rendere autonoma la domanda: l'hanno fatto le regole",
     },
 )
 
@@ -1339,11 +1316,10 @@ DIALOGUE = base.DialogueWords(
     user_said=r"(?:te l'|ti |non )*(?:avevo|ho) (?:gia |mica |per caso )*(?:detto|chiesto|parlato|raccontato|scritto|accennato)",
     claim_tags=r"vero|giusto|no|esatto|ricordi|o sbaglio|se non sbaglio|sbaglio|mi pare|mi sembra|che|tu|lei|mi|me|di|e|pure|anche|non|gia|ti|eri|stato|a|dirmi",
     talk=(
-        r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e(?! (?:\w+ )?fatto)|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti|detto|dette|trattato|fatto"
-        r"|visto|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:parlavamo|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)"
-        r"|riassu\w+|riepilog\w+|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) chiesto (?:\w+ )?(?:la settimana|ieri|oggi|il mese|su\w*|l'altro|d(?:i"
-        r"|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo|ci eravamo|siamo) (?:rimasti"
-        r"|arrivati|fermati)|quali argomenti .*\b(?:abbiamo|trattato)"
+        r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e(?! (?:\w+ )?fatto)|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti|detto|dette|trattato|fatto|visto"
+        r"|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:parlavamo|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)|riassu\w+|riepilog\w+"
+        r"|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) chiesto (?:\w+ )?(?:la settimana|ieri|oggi|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra"
+        r"|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo|ci eravamo|siamo) (?:rimasti|arrivati|fermati)|quali argomenti .*\b(?:abbiamo|trattato)"
     ),
     last_session=r"ultim[aoe] (?:volta|chat|conversazione|sessione|chiacchierata|incontro|lezione)|l'ultima|scorsa volta|volta scorsa",
     about_you=(
@@ -1355,7 +1331,7 @@ DIALOGUE = base.DialogueWords(
         r"|elenca) .*(?:sai|ricordi) di me"
     ),
     wanted={
-        "age": r"quanti anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno)|che anni ha",
+        "age": r"quanti anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno|d[ei]l?)|che anni ha",
         "surname": r"cognome|nome di battesimo|nome completo|di cognome",
         "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
         "colour": r"(?:di che|che|quale|di quale) color[ei]",
@@ -1367,16 +1343,11 @@ DIALOGUE = base.DialogueWords(
             r"|cost(?:a|ano|ato|ata|ati|ate)|pag(?:o|a|hi|hiamo|ato|ata|ati|ate)"
         ),
         "number": r"quant[oaie]|in quanti|temperatura|percentuale|velocita|distanza|dose|dosaggio|taglia|pagina|peso|altezza|voto|tasso|percento|pressione|livello",
-        "time": (
-            r"quando|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni"
-            r"|ore)"
-        ),
-        "place": (
-            r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)|(?:che|quale) (?:citta|paese|posto|via|luogo"
-            r"|indirizzo)|indirizzo"
-        ),
+        "time": r"quando|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)",
+        "place": r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)|(?:che|quale) (?:citta|paese|posto|via|luogo|indirizzo)|indirizzo",
         "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic[oia]|dottor\w+|professor\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
+        "newest": r"adesso|ora|ultim[oaie]|attual\w+|oggi|al momento|ancora",
         "clock": r"a che or[ae]|che ore",
         "year": r"(?:che|quale) anno",
         "duration": r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)",
@@ -1419,27 +1390,25 @@ DIALOGUE = base.DialogueWords(
             r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
         "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|all?a? settimana",
+        "pronoun": r"ne|lui|lei|loro|gliel\w*|(?:l[oaie]?|gli)[ '](?:ho|hai|ha|abbiamo|hanno|d[oai]|diamo|fa|faccio|metto|porto|prendo|tengo|tiene|vogliono|vuole)",
         "kin": (
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
             r"|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori|ragazz\w|soci\w?|nessuno"
         ),
         "own_home": r"\b(?:abit[oi]\w*|viv(?:o|evo|iamo)|(?:mi sono|ci siamo) (?:\w+ )?(?:trasferit|spostat)\w|sto di casa) (?:\w+ )?(?:a|ad|in|nel|nella|al|alla)\b",
         "own_work": (
-            r"\b(?:insegno|lavor(?:o|avo)|insegnavo) (?:\w+ ){0,2}(?:in|a|al|alla|per|da|nel|nella|all)\b|\b(?:sono|ero|(?:faccio|facevo) (?:il|la|lo|l)|lavor\w+ come|come"
-            r"|da \w+ anni) ?(?:'|un |una |un')?(?:\w+ )?(?!(?:ottim|pessim|volont)\w+)(?:\w{2,}(?:ista|tore|trice|aio|aia|iere|iera|olog[oa]|ario|aria|metra)|medico"
-            r"|cuoc[oa]|sart[oa]|avvocat[oa]|operai[oa]|maestr[oa]|contadin[oa]|imbianchin[oa]|postin[oa]|bagnin[oa]|ballerin[oa]|insegnante|badante|cantante|docente"
-            r"|agente|dirigente|assistente|studente|studentessa|infermier[ae]|ostetrica|meccanic[oa]|falegname|tecnic[oa]|architett[oa]|autista|architetto|grafic[oa]"
-            r"|bidell[oa]|idraulico|pastore|pescatore|veterinari[oa]|fotograf[oa])\b|\bdi (?:mestiere|professione)\b"
+            r"\b(?:insegno|lavor(?:o|avo)|insegnavo) (?:\w+ ){0,2}(?:in|a|al|alla|per|da|nel|nella|all)\b|\b(?:sono|ero|(?:faccio|facevo) (?:il|la|lo|l)|lavor\w+ come|come|da \w+ anni) ?(?:'|un "
+            r"|una |un')?(?:\w+ )?(?!(?:ottim|pessim|volont)\w+)(?:\w{2,}(?:ista|tore|trice|aio|aia|iere|iera|olog[oa]|ario|aria|metra)|medico|cuoc[oa]|sart[oa]|avvocat[oa]|operai[oa]|maestr[oa]"
+            r"|contadin[oa]|imbianchin[oa]|postin[oa]|bagnin[oa]|ballerin[oa]|insegnante|badante|cantante|docente|agente|dirigente|assistente|studente|studentessa|infermier[ae]|ostetrica"
+            r"|meccanic[oa]|falegname|tecnic[oa]|architett[oa]|autista|architetto|grafic[oa]|bidell[oa]|idraulico|pastore|pescatore|veterinari[oa]|fotograf[oa])\b|\bdi (?:mestiere|professione)\b"
         ),
         "reason": (r"perche|siccome|poiche|dato che|visto che|quindi|\bcosi\b|\bper\b|\bse no\b|altrimenti"),
     },
     self_named=r"mi chiamo|sono|io sono|chiamami|chiamatemi|il mio nome e|mi chiamano",
     past_words=words(
-        """ricordi ricordo ricorda detto dicevi dice dire avevi avevo avevamo hai ho aveva parlato consigliato suggerito
-        indicato insegnato proposto raccomandato dovevo devo deve bisogna chiedo chiesto adesso ora ancora attualmente
-        momento oggi fare faccio fa fatto posso puo voglio vorrei chiama chiamo chiamava chiamano nome sono era stato stata stai
-        cosa cose tipo modo mettere messo dato dai secondo te proprio gia anche invece quello quella mi ti si ci avrei
-        sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
+        """ricordi ricordo ricorda detto dicevi dice dire avevi avevo avevamo hai ho aveva parlato consigliato suggerito indicato insegnato proposto raccomandato dovevo devo deve bisogna chiedo
+        chiesto adesso ora ancora attualmente momento oggi fare faccio fa fatto posso puo voglio vorrei chiama chiamo chiamava chiamano nome sono era stato stata stai cosa cose tipo modo
+        mettere messo dato dai secondo te proprio gia anche invece quello quella mi ti si ci avrei sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
     ),
     synonyms="""
         figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi
@@ -1457,15 +1426,13 @@ DIALOGUE = base.DialogueWords(
     changed=(
         r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso"
         r"|al posto|torn\w+|slitt\w+|anticipat\w+|rimandat\w+|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
-        r"|finalmente|mi sbagliavo|diventat\w+|sostitui\w+"
+        r"|finalmente|mi sbagliavo|diventa\w+|sostitui\w+|tolt\w+|in pensione|accettat\w+|recuperat\w+|portat\w+ a|cala\w+|scambiat\w+|annullat\w+|saltat\w+"
+        r"|basta|smess\w+|allungat\w+|arrivat\w+ a|cresciut\w+|rest(?:a|ano)|chius\w+|se n'e andat\w+|da (?:oggi|quest[ao]|\w+di|settembre|gennaio)|fino a"
     ),
     corrections=r"anzi|no,|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
     i_asked=r"(?:avevo|ho) (?:chiesto|domandato)|chiedevo|(?:volevo|vorrei) sapere",
-    earlier=(
-        r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere"
-        r"|professione) avevo"
-    ),
-    listing=r"quali|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
+    earlier=r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere|professione) avevo",
+    listing=r"quali|che \w+(?:i|ine|ure|ole|elle|ane) \w+o\b|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
     asked_facts={
         "age": r"(?:quanti anni|che eta) ho(?: (?:io|adesso|ora))?(?=\W*$)|qual e la mia eta",
         "home": r"dove (?:viv(?:ev)?o|abit(?:av)?o|sto di casa)|in (?:che|quale) (?:citta|paese) (?:viv(?:ev)?o|abit(?:av)?o)",
@@ -1483,8 +1450,7 @@ DIALOGUE = base.DialogueWords(
     item_ends=r"il|lo|la|l|le|i|gli|a|in|da|per|con|che|fa|e|ha|nel|al|alle",
     conjunctions=r"e|ed|o|oppure",
     asked_noun=(
-        r"(?:che|quale|quali|qual|quanti|quante|quanto|quanta)\s+(?:(?:tipo|genere|marca|specie)\s+(?:di\s+|d'))?(?:(?:e|era|sono)\s+)?(?:(?:il|la|lo|i|le|gli|mio|mia|miei"
-        r"|mie|nostr\w)\s+)*"
+        r"(?:che|quale|quali|qual|quanti|quante|quanto|quanta)\s+(?:(?:tipo|genere|marca|specie)\s+(?:di\s+|d'))?(?:(?:e|era|sono)\s+)?(?:(?:il|la|lo|i|le|gli|mio|mia|miei|mie|nostr\w)\s+)*"
     ),
     counting=r"quant[ie]",
     links=r"si|chiama|chiamano|e|era|il|la|mio|mia|di|signor|signora|dottor|dottoressa|zio|zia",
@@ -1504,71 +1470,48 @@ DIALOGUE = base.DialogueWords(
 
 QUESTIONS = base.QuestionWords(
     introductions=r"ciao|salve|buongiorno|buonasera|scusa(?:mi)?|mi chiamo|sono",
-    tags=(
-        r"va bene|giusto|vero|capito|d'accordo|sai|puoi|potresti|mi aiuti|(?:mi )?puoi aiutar(?:e|mi)"
-        r"|(?:mi )?potresti aiutar(?:e|mi)"
-    ),
-    requests=(
-        r"spiega\w*|descriv\w+|dimmi|dammi|parlami|parla di|racconta\w*|elenca\w*"
-        r"|definisci|confronta|approfondisci|continua|mi spieghi|mi dici|vorrei sapere|vorrei capire"
-    ),
+    tags=r"va bene|giusto|vero|capito|d'accordo|sai|puoi|potresti|mi aiuti|(?:mi )?puoi aiutar(?:e|mi)|(?:mi )?potresti aiutar(?:e|mi)",
+    requests=r"spiega\w*|descriv\w+|dimmi|dammi|parlami|parla di|racconta\w*|elenca\w*|definisci|confronta|approfondisci|continua|mi spieghi|mi dici|vorrei sapere|vorrei capire",
     politeness="per favore",
     kinds={
         "comparison": r"differenz[ae]|distingu\w+|confront\w+|paragon\w+|rispetto a|a differenza",
-        "quantity": (
-            r"quant[oaie]|quant'"
-            r"|(?:che|quale|qual e la|a quali) (?:temperatur[ae]|velocita|percentual[ei]|eta|distanza|durata|altezza)"
-        ),
+        "quantity": r"quant[oaie]|quant'|(?:che|quale|qual e la|a quali) (?:temperatur[ae]|velocita|percentual[ei]|eta|distanza|durata|altezza)",
         "list": r"quali sono|quali|elenca\w*|elenco|lista|tipi di",
         "reason": r"perche|come mai|per quale motivo|per quale ragione|a causa di",
         "person": r"chi|di chi|da chi",
         "place": r"dove|da dove|dov'e",
         "time": r"quando|in che anno|in quale anno|da quando",
-        "procedure": (
-            r"come (?:si|posso|devo|faccio|fare|bisogna|dovrei)|in che modo si|cosa (?:si )?(?:deve|devo|bisogna|posso)"
-            r"|passaggi|procedura|istruzioni per"
-        ),
-        "definition": (
-            r"cos'e|cos e|cosa e|che cosa e|che cos'e|cosa sono|cosa significa|che cosa sono|cosa vuol dire|significato|definizione|definisci|chi e"
-        ),
+        "procedure": r"come (?:si|posso|devo|faccio|fare|bisogna|dovrei)|in che modo si|cosa (?:si )?(?:deve|devo|bisogna|posso)|passaggi|procedura|istruzioni per",
+        "definition": r"cos'e|cos e|cosa e|che cosa e|che cos'e|cosa sono|cosa significa|che cosa sono|cosa vuol dire|significato|definizione|definisci|chi e",
         "explanation": (r"spiega\w*|descriv\w+|come|parlami|parla|racconta\w*|approfondisci|cosa (?:succede|fa|fanno)"),
     },
     plural_definitions=NOTHING,
     degrees=NOTHING,
     asking_words=words(
-        """spiega spiegami spiegare spieghi spiegazione descrivi descrivere dimmi dire dici parla parlami parlare racconta
-        raccontami elenca elencami elenco lista differenza differenze distinguere confronta confronto significa
-        significato definizione definisci definire approfondisci approfondire chiarisci continua vuol dire cioe esempio
-        esempi tipo tipi motivo ragione mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere
-        vorrei sai puoi risposta domanda materiale lezione documento"""
+        """spiega spiegami spiegare spieghi spiegazione descrivi descrivere dimmi dire dici parla parlami parlare racconta raccontami elenca elencami elenco lista differenza differenze
+        distinguere confronta confronto significa significato definizione definisci definire approfondisci approfondire chiarisci continua vuol dire cioe esempio esempi tipo tipi motivo ragione
+        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento"""
     ),
     light_verbs=words(
-        """deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso
-        possono potrei fare fa faccio funziona tratta trattare curare cura avviene avvengono viene vengono diventa
-        diventano grande tempo vale valgono trova trovano"""
+        """deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso possono potrei fare fa faccio funziona tratta
+        trattare curare cura avviene avvengono viene vengono diventa diventano grande tempo vale valgono trova trovano"""
     ),
     yes_no=r"e vero|posso|si puo|bisogna|devo|esiste|esistono",
     small_talk=(
-        r"ciao|salve|buongiorno|buonasera|buonanotte|buon giorno|buona sera|ehi|grazie(?: mille| tante)?|ok(?:ay)?|va bene|perfetto|prego|arrivederci|a dopo"
-        r"|a presto|come stai|come va|piacere|ottimo|bene|capito|ho capito|scusa"
+        r"ciao|salve|buongiorno|buonasera|buonanotte|buon giorno|buona sera|ehi|grazie(?: mille| tante)?|ok(?:ay)?|va bene|perfetto|prego|arrivederci|a dopo|a presto"
+        r"|come stai|come va|piacere|ottimo|bene|capito|ho capito|scusa"
     ),
     answer_signs={
         "definition": r"e|sono|si chiama(?:no)?|si dice|si definisce|indica|detto|detta|vale a dire",
-        "reason": (
-            r"perche|poiche|siccome|per questo|a causa|dovut\w+|cosi che|dato che|visto che|ragione|quindi|percio|quando"
-        ),
-        "quantity": (
-            r"un[oa]?|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|venti|trenta|cento|mezz[oa]|pochi|poche"
-        ),
+        "reason": r"perche|poiche|siccome|per questo|a causa|dovut\w+|cosi che|dato che|visto che|ragione|quindi|percio|quando",
+        "quantity": r"un[oa]?|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|venti|trenta|cento|mezz[oa]|pochi|poche",
         "time": r"quando|se|prima|dopo|durante|finche|appena",
         "place": r"nel|nello|nella|nei|negli|nelle|in|dal|dallo|dalla|dall|dentro|sotto",
         "comparison": r"mentre|invece|diversamente|un'altra cosa|soltanto|piu|meno|contrario|inverso",
         "procedure": r"si|bisogna|occorre|per|va|vanno|basta",
     },
     step_openings=r"\w+(?:are|ere|ire)",
-    leaning=(
-        r"quest[oaie]|quell[oaie]|ess[oaie]|lo stesso|poi|infatti|perciò|quindi|per questo|così|anche|inoltre|invece|ma|però"
-    ),
+    leaning=r"quest[oaie]|quell[oaie]|ess[oaie]|lo stesso|poi|infatti|perciò|quindi|per questo|così|anche|inoltre|invece|ma|però",
 )
 
 STATEMENTS = base.StatementWords(
