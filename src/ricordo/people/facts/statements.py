@@ -28,7 +28,7 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 # that supposes or reports; and of a message in which the user does not speak of themselves. How much less sure of a
 # sentence that states a wish for all later answers.
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
-_OF_THE_KNOWN = -0.4  # of a clause that changes or ends something: it often leaves out whose it is
+_OF_THE_KNOWN = -0.8  # of a clause that changes or ends something: it often leaves out whose it is
 _IN_PASSING = -0.6  # of a word about oneself before a sentence in the first person
 _RELATED, _SAME_PERSON = -0.6, -3.0  # of a relative with a name ("my son Tim has"); of what follows about the same
 _ONLY_WISH = -0.25  # of a wish that does not say that it is for all later answers
@@ -36,7 +36,8 @@ _WISH_OF_NOW = 1.5  # the same in a message that asks for something: the wish ma
 _FOR_ALL, _REPORTED = -1.5, 1.4  # of a wish whose sentence says so ("always"); that tells what others want or say
 _WORKED_BEFORE, _PLAYED_BEFORE = 0.4, 2.0  # of a message after one that works on a text, or gives the user a part
 _SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment that is told by itself; of one in no group
-_POSSIBLE, _EVER = -1.1, -2.5  # least margin of a clause that a model takes for a statement; that a pattern knows
+_POSSIBLE = -1.5  # least margin of a clause that a model takes for a statement
+_EVER = -2.5  # of one that a pattern knows, in a game of parts
 _LEAD = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)+")
 _SELF = AnyLanguage(r"\b(?:<facts.self_words>|<facts.introductions>)\b")
 _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.remember>)\s*")
@@ -142,12 +143,10 @@ def _addressed(claim: Claim) -> str:
 def message_claims(said: UserMessage, before: UserMessage | None = None, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claims of one message: by patterns, then what it commands to remember, then by judged clauses."""
     dropped = [(at, at + len(each.quote)) for each in forget_commands(said) if (at := said.text.find(each.quote)) >= 0]
-    matched = [
-        claim
-        for claim in claims_in_message(said, zone)
-        if not _within(said, claim, dropped)
-        and could_be_stated(said.text, claim.quote, before.text if before else None, least=_EVER)
-    ]
+    matched = [claim for claim in claims_in_message(said, zone) if not _within(said, claim, dropped)]
+    if _PLAYS.search(stated_text(said.text)) or (before and _PLAYS.search(stated_text(before.text))):
+        told = before.text if before else None
+        matched = [claim for claim in matched if could_be_stated(said.text, claim.quote, told, least=_EVER)]
     matched += signed_name(said, matched, zone)
     matched += remembered_claims(said, matched, zone)
     judged = judged_claims(said, before, matched, zone)
