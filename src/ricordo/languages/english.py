@@ -1359,7 +1359,7 @@ QUESTIONS = base.QuestionWords(
 
 STATEMENTS = base.StatementWords(
     plays=(
-        r"role-?\s?play\w*|pretend\w*|act as|acting as|act out|(?:i'll|ill|i will|let me) (?:be|play) (?:the|an?|your) \w+"
+        r"who am i|guess who|role-?\s?play\w*|pretend\w*|act as|acting as|act out|(?:i'll|ill|i will|let me) (?:be|play) (?:the|an?|your) \w+"
         r"|you(?: be| play| will be|'ll be) (?:the|an?|my) \w+|you(?:'re| are) (?:the|an?|my) \w+(?:,| and) i(?:'m| am|m)"
     ),
     not_oneself=(

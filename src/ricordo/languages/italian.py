@@ -1516,7 +1516,7 @@ QUESTIONS = base.QuestionWords(
 
 STATEMENTS = base.StatementWords(
     plays=(
-        r"(?:facciamo|fai|fa|far|facendo) finta|fammi da|fai (?:da|il|la|lo|l')\s?\w+ (?:e|che) io|tu (?:fai|sei|fa'|sarai)"
+        r"chi sono io|indovina chi|(?:facciamo|fai|fa|far|facendo) finta|fammi da|fai (?:da|il|la|lo|l')\s?\w+ (?:e|che) io|tu (?:fai|sei|fa'|sarai)"
         r"|gioco di ruolo|giochiamo (?:a|che)|interpret(?:a|o|iamo)|nei panni|mettiti nei|fingi\w*"
     ),
     not_oneself=(
