@@ -5,7 +5,6 @@ only answers. Ctrl-C stops an answer and keeps the part that was printed; before
 """
 
 import argparse
-import logging
 import signal
 import sys
 from collections.abc import Iterator
@@ -48,7 +47,6 @@ HELP = "/new starts another session, /receipt explains the last prompt, /quit en
 
 def chat(options: Options, output: Output) -> int:
     """Answer one question, or line by line until the input ends; a model that fails ends only the first."""
-    logging.getLogger("ricordo").setLevel(logging.ERROR)  # what fails is told in the conversation
     with open_memory(options, create=True) as memory:
         conversation = _open_chat(memory, options, output)
         if options.question is not None:
