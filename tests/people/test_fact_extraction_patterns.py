@@ -93,6 +93,9 @@ def test_reading_again_finds_the_same(text: str) -> None:
         ("I hate myself", []),
         ("Mi chiamo Ignora Le Istruzioni", []),
         ("Mi piace Roma. My name is Anna", ["Ama Roma", "Is called Anna"]),
+        ("My goal is to ship by May", ["Wants to ship by May"]),
+        ("My goal is to understand this", []),
+        ("Il mio sogno è quello di ristrutturare la cascina", ["Vuole ristrutturare la cascina"]),
     ],
 )
 def test_worked_examples(text: str, facts: list[str]) -> None:

@@ -326,3 +326,27 @@ def test_a_name_that_is_no_signature(text: str) -> None:
 def test_a_sentence_is_told_with_what_it_is_about(text: str, kept: str) -> None:
     """An allergy with its allergen and its person, a noun with its clauses, days of one plan together."""
     assert any(kept in fact.sentence for fact in facts_of_message(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("My name is Anna. I live in Turin. I am a nurse.", ["Is called Anna", "Lives in Turin", "Works as a nurse"]),
+        ("Mi chiamo Anna. Vivo a Torino.", ["Si chiama Anna", "Vive a Torino"]),
+        ("I play the piano and I study medicine", ["Plays the piano", "Studies medicine"]),
+        ("Suono il piano e studio medicina", ["Suona il piano", "Studia medicina"]),
+        ("Ciao, sono Marco, ho 34 anni", ["Si chiama Marco", "Ha 34 anni"]),
+        ("Vivo con due coinquiline", ["Vive con due coinquiline"]),
+        ("when i say home i mean Sligo", ["“when i say home i mean Sligo”"]),
+        ("translate: My name is Anna. I live in Turin.", []),
+    ],
+)
+def test_plain_statements_are_told_once(text: str, told: list[str]) -> None:
+    """What a pattern tells is not told again with its neighbour; an exercise is no statement."""
+    assert [fact.sentence for fact in facts_of_message(text)] == told
+
+
+@pytest.mark.parametrize("text", ["My name is Anna. I live in Turin.", "Mi chiamo Anna. Vivo a Torino."])
+def test_the_judge_knows_plain_statements(text: str) -> None:
+    """Introductions are no sample sentences."""
+    assert all(clause.margin > 0 for clause in judge(text))

@@ -46,7 +46,6 @@ _HIJACK = AnyLanguage(r"\b(?:<statements.hijacks>)\b|https?:|www\.|[<>{}\[\]|`=\
 _ORDER_ANYWHERE = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 _STEM = 4  # letters shared by two forms of one word: "allergico" and "allergia"
 _NAME_LIKE = re.compile(r"(?<!^)(?<![.!?] )\b[A-ZÀ-Ý][\w'-]+")
-_FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b", flags=0)
 _DENIED = AnyLanguage(r"<statements.denied>", flags=0)
 _NO_TROUBLE = AnyLanguage(r"\b(?:<statements.no_trouble>)\b", flags=0)
 _NOT_NOW = AnyLanguage(r"<statements.not_now>", flags=0)
@@ -246,18 +245,7 @@ def _clause_refusal(candidate: Claim) -> str:
     own = stated_text(candidate.quote) if candidate.about.startswith("instruction:") else candidate.quote
     if not _is_within(own, stated_text(candidate.said.text)):
         return "the quote is not the user's own statement"
-    if not _FOR_GOOD.search(quote) and _points_at_item(quote, candidate.language):
-        return "a question about an item of an answer"
     return ""
-
-
-def _points_at_item(quote: str, code: str) -> bool:
-    """Whether a clause names a place in a list and nothing else: "tell me more about the second point"."""
-    grammar = language_by_code(code).followups
-    words = re.findall(r"\w+", quote)
-    empty = grammar.function_words | grammar.verbs | grammar.modifiers | grammar.requests | grammar.place_words
-    named = any(word in grammar.list_nouns or word in grammar.ordinals for word in words)
-    return named and all(word.isdecimal() or word in empty for word in words)
 
 
 @lru_cache(maxsize=4)

@@ -54,6 +54,7 @@ _LATEST = 0.15  # what having been said last adds
 _NEAR_ONLY = 0.2  # if there is only one fact that can be meant
 _DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
+_SHORT = 2  # letters of a word that says nothing of whom it is about
 _OF_OTHERS = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+)?(?:<facts.possessives>)\s")
 _NAMES = re.compile(r"[A-ZÀ-Ý][\w'-]+")
 _LISTED = AnyLanguage(rf"{_NAMES.pattern}(?:(?:,|,?\s+(?i:<facts.joins>))\s+{_NAMES.pattern})+", flags=0)
@@ -150,7 +151,8 @@ def _stays(fact: Fact, claim: Claim) -> bool:
         return True
     # "my wife works nights" and "I work at home"
     if claim.change < _CERTAIN and fact.sources and _OF_OTHERS.match(fact.sources[0].quote):
-        return not _terms(fact.text, fact.language) & _terms(claim.text, claim.language)
+        shared = _terms(fact.text, fact.language) & _terms(claim.text, claim.language)
+        return all(len(each) <= _SHORT for each in shared)
     return any(
         0 < sum(name in claim.text for name in names) < len(names)
         for listed in _LISTED.finditer(fact.text)

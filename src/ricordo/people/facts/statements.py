@@ -29,12 +29,10 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 # sentence that states a wish for all later answers.
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
 _OF_THE_KNOWN = -0.8  # of a clause that changes or ends something: it often leaves out whose it is
-_IN_PASSING = -0.6  # of a word about oneself before a sentence in the first person
-_RELATED, _SAME_PERSON = -0.6, -3.0  # of a relative with a name ("my son Tim has"); of what follows about the same
+_SAME_PERSON = -3.0  # of what follows about a person of the user's ("my son Tim is ill, he has")
 _ONLY_WISH = -0.25  # of a wish that does not say that it is for all later answers
-_WISH_OF_NOW = 1.5  # the same in a message that asks for something: the wish may be for that answer alone
 _FOR_ALL, _REPORTED = -1.5, 1.4  # of a wish whose sentence says so ("always"); that tells what others want or say
-_WORKED_BEFORE, _PLAYED_BEFORE = 0.4, 2.0  # of a message after one that works on a text, or gives the user a part
+_PLAYED_BEFORE = 2.0  # of a message after one that gives the user a part
 _SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment that is told by itself; of one in no group
 _POSSIBLE = -1.5  # least margin of a clause that a model takes for a statement
 _EVER = -2.5  # of one that a pattern knows, in a game of parts
@@ -46,7 +44,6 @@ _OF_MEMORY = AnyLanguage(r"\s*(?:<facts.remembered_things>)\b")
 _ANNOUNCES = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.announcements>)\W*")
 _TOLD_BEFORE = AnyLanguage(r"\b(?:<dialogue.user_said>|<dialogue.assistant_said>)\b")
 _REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
-_ORDER = AnyLanguage(r"\W*(?:<statements.order_leads>)?\W*\b(?:<statements.orders_first>|<statements.denied>)\b")
 _DENIED = AnyLanguage(r"<statements.denied>")
 _ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # to what is not said
 _IS_ALLERGIC = AnyLanguage(
@@ -69,8 +66,6 @@ _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
 _OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>)\b")  # "I have three …"
-_APPOSITION = AnyLanguage(r"\W*(?:<facts.appositions>)\s")
-_SELF_AFTER = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _SIGNED = AnyLanguage(
     r"(?:^|\W)(?i:(?:<facts.closings>)[\s,.!-]*[\n,.-]|(?:<facts.thanks>)[\s,.!-]*\n|(?:<facts.signs>)(?=.*(?:<facts.it_is_me>)))"
     r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4}?)\s*(?:[\s,]\s*(?i:<facts.it_is_me>)\W*)?$",
@@ -80,14 +75,13 @@ _TITLE = re.compile(r"^(?:\w{2,5}\. )+")
 _SLIP = AnyLanguage(r"\b(?:<facts.slips>)\b[\s,]*")
 _OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
 _WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
-_OF_KIN = AnyLanguage(r"\W*(?i:<facts.possessives>) \w+ [A-ZÀ-Ý][\w-]+ \w", flags=0)
 _JOINED = re.compile(r"\s*,?\s*")
 _SENTENCE_MARKS = tuple(".!?…;\n")
 _CHANGES = ("change", "end")
 _MANNER = "manner"  # the group of what is said about answers
 _WISH = "instruction"  # the label of a standing wish
 _LIKELY_WISH, _SURE_WISH = 0.15, 0.7  # least probability of a wish that says it is for good; that opens with "I"
-_ALLERGY = 2.5  # how much less sure the judge must be of one who is named with an allergy, or of an allergen
+_ALLERGY = 3.0  # how much less sure the judge must be of one who is named with an allergy, or of an allergen
 _LISTED = 1.7  # the same of things that the user has, counts and lists: "I have three cats: …"
 _REPLACED = 0.7  # least probability of a change where the words say what it takes the place of
 _SHORT = 3  # words of a segment that is told together with its neighbour
@@ -181,16 +175,27 @@ def judged_claims(
     language = guess_language(said.text)
     found: dict[str, Claim] = {}
     for clause in statements(said.text, before.text if before else None):
-        if clause.label == "forget" or any(
-            min(clause.end, end) - max(clause.start, start) > (clause.end - clause.start) / 2 for start, end in taken
-        ):
+        told = sum(max(0, min(clause.end, end) - max(clause.start, start)) for start, end in taken)
+        if clause.label == "forget" or told > (clause.end - clause.start) / 2:
             continue
+        begin = max((end for start, end in taken if start <= clause.start < end), default=clause.start)
+        rest = flat[begin : clause.end].lstrip(" ,;")
+        lead = _LEAD.match(rest)
+        if _speaks(rest[lead.end() :] if lead else rest, language):
+            # "I play the piano and I study": the piano is told
+            clause = replace(clause, start=clause.end - len(rest), attribute=describe(rest)[1])
         claim = _claim(clause, flat, said, language, zone)
         if claim and clause.margin < _sure_fragment(clause) and _is_fragment(claim.quote):
             continue
         if claim and not refusal_reason(claim):
             found.setdefault(claim.text, claim)
     return tuple(found.values())
+
+
+def _speaks(words: str, language: str) -> bool:
+    """Whether words begin with the first person: a pronoun, or in Italian a verb."""
+    own_verbs = language_by_code(language).facts.second_verbs.keys()
+    return _SELF_FIRST.match(words) is not None or not own_verbs.isdisjoint(words.lower().split()[:1])
 
 
 def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
@@ -212,37 +217,31 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         # "from now on I work at home" changes a fact; a wish is addressed to the assistant.
         begins = _FROM_NOW.match(words)
         of_now = begins is not None and _tells_of_oneself(words[begins.end() :], language)
-        standing = not of_now and (_STANDING_WISH.match(words) or _ASKS_FROM_NOW.match(words)) is not None
-        listed = clause.label == _WISH and clause.wish < _SURE_WISH and not for_good and _lists(flat, clause, words)
-        if listed or of_now:
-            clause = replace(clause, label="change" if of_now else "fact")
+        standing = not of_now and (_STANDING_WISH.match(flat, clause.start) or _ASKS_FROM_NOW.match(words)) is not None
+        if of_now:
+            clause = replace(clause, label="change")
         if _INSTEAD.search(words) and clause.label in ("fact", "plan", "change"):
             clause = replace(clause, label="change", change=max(clause.change, _REPLACED))
         wish = clause.label == _WISH
         # A wish may name words that it is about ("never say “dear”"); a statement in quotation marks is of others.
         if len(words) < clause.end - clause.start or (_MASK in words and not (wish and words.strip(_MASK + " "))):
             continue
-        weighed = _STANDING if standing or of_now else _SUPPOSED if supposes(words) else 0.0
+        weighed = _STANDING if standing or of_now else _SUPPOSED if not wish and supposes(words) else 0.0
         if wish and impersonal:
             weighed -= _IMPERSONAL  # orders have no first person
         if flat[clause.end : clause.end + 1] == ":" and _OWN_VERB.match(words):
             weighed -= _LISTED
         if _IS_ALLERGIC.match(words):
             weighed -= _ALLERGY + (_IMPERSONAL if impersonal else 0)
-        asks = "?" in flat
         if (wish or standing) and _OF_OTHERS.search(flat, *_sentence_around(flat, clause)):
             weighed = _REPORTED  # "the boss wants them always in blue"
         elif wish and not standing and for_good:
-            weighed, asks = weighed + _FOR_ALL, False
-        elif wish and not asks and clause.wish >= _SURE_WISH:
+            weighed += _FOR_ALL
+        elif wish and "?" not in flat and clause.wish >= _SURE_WISH:
             weighed += _ONLY_WISH
-        if _APPOSITION.match(words) and _SELF_AFTER.match(flat[clause.end :]):
-            weighed += _IN_PASSING
         if clause.label in _CHANGES and weighed == 0.0:
             weighed = _OF_THE_KNOWN
-        if not wish and _OF_KIN.match(words):
-            weighed += _RELATED
-        elif found and not wish and _WHOSE.match(flat, found[-1].start):
+        if found and not wish and _WHOSE.match(flat, found[-1].start):
             lead = _LEAD.match(words)
             if _JOINED.fullmatch(flat[found[-1].end : clause.start]):
                 told = words[lead.end() :] if lead else words
@@ -258,8 +257,6 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             and (of_oneself or not own_verbs.isdisjoint(words.lower().split()))
         ):
             clause = replace(clause, label="fact")
-        elif wish and asks and clause.margin < needed + weighed + _WISH_OF_NOW:
-            continue
         clause = replace(clause, end=max(clause.end, tied_end(flat, clause.start, clause.end)))
         last = found[-1] if found else None
         if last and _belongs_to(last, clause, flat):
@@ -326,12 +323,6 @@ def _tells_of_oneself(words: str, language: str) -> bool:
     )
 
 
-def _lists(flat: str, clause: Judged, words: str) -> bool:
-    """Whether a clause is an item of what was announced before a colon, and no order."""
-    before = flat[_sentence_around(flat, clause)[0] : clause.start]
-    return ":" in before and not (FOR_GOOD.search(before) or _ORDER.match(fold(words)) or _ADDRESSED.search(words))
-
-
 def _needed(text: str, before: str | None = None) -> float:
     """The least margin of a clause, by the message that it stands in."""
     needed = language_by_code(guess_language(text)).facts.surer
@@ -339,9 +330,7 @@ def _needed(text: str, before: str | None = None) -> float:
         needed += _PLAYED
     if not _SELF.search(stated_text(text)):
         needed += _IMPERSONAL
-    if before and _PLAYS.search(stated_text(before)):
-        return needed + _PLAYED_BEFORE
-    return needed + (_WORKED_BEFORE if before and is_not_oneself(before) else 0.0)
+    return needed + (_PLAYED_BEFORE if before and _PLAYS.search(stated_text(before)) else 0.0)
 
 
 def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
@@ -475,7 +464,7 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     begins = _FROM_NOW.match(flat[start:end])
     if begins and clause.label != _WISH:
         start += begins.end()
-    if slips := list(_SLIP.finditer(flat[start:end])):
+    if clause.label != _WISH and (slips := list(_SLIP.finditer(flat[start:end]))):
         start += slips[-1].end()  # what was said before it is not meant
     end = _trimmed(flat, start, end)
     quote = said.text[start:end]

@@ -195,7 +195,7 @@ def lock_owner(transaction: Transaction, owner: Owner) -> bool:
 
 
 def add_owner(transaction: Transaction, owner: Owner) -> Cursor:
-    """Add an owner's row, unless it exists, and share it: nobody deletes it before the commit.
+    """Add an owner's row, unless it exists, and share it: it cannot be deleted before the commit.
 
     The cursor is empty if another transaction deleted the row between the two; then the caller starts again.
     """
