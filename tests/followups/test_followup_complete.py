@@ -40,6 +40,9 @@ COMPLETE = (
     "quali sono gli usi del mirto",
     "Quali sono i tipi di visita medica?",
     "Qual è la storia della legge Basaglia?",
+    "What are the risks of war?",
+    "What are the causes of war?",
+    "Quali sono i rischi della guerra?",
 )
 BEFORE = (
     (
@@ -72,6 +75,30 @@ def test_a_question_that_names_its_subject_is_left_alone(question: str) -> None:
     for before in BEFORE:
         found = resolve(question, told(before))
         assert (found.standalone, found.resolved, found.candidates) == (question, (), ()), before
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is photosynthesis?",
+        "Where does photosynthesis take place?",
+        "Does photosynthesis need sugar?",
+        "Che cos'è la fotosintesi?",
+        "Dove avviene la fotosintesi?",
+        "La fotosintesi produce zucchero?",
+    ],
+)
+def test_a_question_that_names_the_subject_of_the_talk_is_complete(question: str) -> None:
+    """Asked again, or asked otherwise, it has nothing left out and nothing to ask back, whatever was answered."""
+    asked = "Che cos'è la fotosintesi?" if "fotosintesi" in question else "What is photosynthesis?"
+    for answer in (
+        "Photosynthesis turns light into sugar. It takes place in the leaves.",
+        "1. La fotosintesi trasforma la luce in zucchero.\n2. La fotosintesi avviene nei cloroplasti.",
+        "1. Photosynthesis turns light into sugar.\n2. Photosynthesis takes place in the leaves.",
+    ):
+        for turns in (told((asked, answer)), told((asked, answer), (asked, answer))):
+            found = resolve(question, turns)
+            assert (found.standalone, found.resolved, found.candidates) == (question, (), ())
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,12 @@ from ricordo.languages.text import followup_languages, split_words
         ("Qual è il fiume più lungo della Spagna?", "E della Grecia?", "Qual è il fiume più lungo della Grecia?"),
         ("Quanto costa il biglietto per Siena?", "E per Pisa?", "Quanto costa il biglietto per Pisa?"),
         ("Chi era il sindaco di Bari nel 1975?", "E nel 1985?", "Chi era il sindaco di Bari nel 1985?"),
+        ("Qual è la capitale del Brasile?", "E la Francia?", "Qual è la capitale della Francia?"),
+        ("Qual è la capitale del Brasile?", "E Cuba?", "Qual è la capitale di Cuba?"),
+        ("Qual è la capitale del Brasile?", "E quella del Perù?", "Qual è la capitale del Perù?"),
+        ("Che cosa serve alle piante?", "E gli animali?", "Che cosa serve agli animali?"),
+        ("Che cosa serve alla fotosintesi?", "E il metabolismo?", "Che cosa serve al metabolismo?"),
+        ("Quanto costa un volo per il Giappone?", "E Cuba?", "Quanto costa un volo per Cuba?"),
     ],
 )
 def test_a_new_part_takes_the_place_of_its_like(asked: str, question: str, standalone: str) -> None:
@@ -53,6 +59,33 @@ def test_a_new_part_takes_the_place_of_its_like(asked: str, question: str, stand
 def test_a_correction_mends_the_last_question(asked: str, question: str, standalone: str) -> None:
     """A correction replaces what was wrong, or adds what was meant."""
     assert resolve(question, talk((asked, "Yes."))).standalone == standalone
+
+
+@pytest.mark.parametrize(
+    ("asked", "question"),
+    [
+        ("What do plants need to grow?", "And respiration?"),
+        ("Come si toglie il calcare?", "L'aceto rovina il silicone?"),
+        ("Nel mio codice uso una lista, va bene?", "Contiene l'ordine di inserimento?"),
+    ],
+)
+def test_what_does_not_agree_takes_no_place(asked: str, question: str) -> None:
+    """A noun of another number beside its verb, or words with a verb of their own, leave the question as it is."""
+    assert resolve(question, talk((asked, "Yes."))).standalone.startswith(question[:-1])
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "question"),
+    [
+        ("Mi chiamo Anna.", "Che cosa serve alla fotosintesi?", "E la respirazione?"),
+        ("Mi chiamo Anna.", "Che cosa serve alla fotosintesi?", "Perché?"),
+        ("My name is Anna.", "How long does chess take?", "And poker?"),
+        ("Call me Anna.", "How long does chess take?", "Why?"),
+    ],
+)
+def test_the_own_name_of_the_speaker_is_no_topic(told: str, asked: str, question: str) -> None:
+    """The name that a message gives as its speaker's own is not what the talk is about."""
+    assert "Anna" not in resolve(question, talk((told, "Hello Anna!"), (asked, "It depends."))).standalone
 
 
 @pytest.mark.parametrize("message", ["No, thanks", "No, per ora è tutto, grazie", "Ok, got it.", "Sorry!", "Scusa"])

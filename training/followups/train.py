@@ -3,9 +3,8 @@
 import argparse
 import json
 import random
-import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,9 @@ from ricordo.languages.registry import language
 
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "src" / "ricordo" / "followups" / "antecedents.npz"
-HIDDEN, PENALTY, ROUNDS, SEED = 32, 1.0, 60, 7
+HIDDEN, PENALTY, ROUNDS, BATCH, RATE, SEED = 32, 3e-3, 20, 512, 3e-3, 7
 NETWORKS = 5  # their mean is one wider network that depends less on chance
-MORE_POSITIVES = 2  # times that a needed phrase is seen again: few of the candidates are needed
+POSITIVE = 3.0  # weight of a needed phrase: few of the candidates are needed
 Row = Mapping[str, Any]
 
 
@@ -59,7 +58,7 @@ def labelled_rows() -> Iterator[Row]:
         }
 
 
-def changes_of_subject(rows: list[Row]) -> Iterator[Row]:
+def changes_of_subject(rows: Sequence[Row]) -> Iterator[Row]:
     """Questions that open another talk are complete: each is asked once after a talk that it has nothing to do with."""
     chance = random.Random(SEED)
     for row in rows:
@@ -88,58 +87,85 @@ def example(row: Row) -> Example | None:
     focus = follow(history, words, refers_back)
     found = pairs(talk, by_rules.references, by_rules.additions, focus, pool)
     marks = [any(_holds(one.phrase.text, options) for options in wanted) for one in pool]
-    return Example(np.array(found, dtype=np.float32), np.array(marks))
+    return Example(np.array(found, dtype=np.float32), np.array(marks, dtype=np.float32))
 
 
 def _holds(text: str, options: list[str]) -> bool:
     return any(option.casefold() in text.casefold() for option in options)
 
 
-def train(examples: list[Example]) -> dict[str, np.ndarray]:
-    """The tables of the network."""
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.preprocessing import StandardScaler
+def network(rows: np.ndarray, marks: np.ndarray, weights: np.ndarray, seed: int) -> list[np.ndarray]:
+    """One hidden layer, fitted by Adam: its two tables and their biases."""
+    chance, (count, width) = np.random.default_rng(seed), rows.shape
+    tables = [
+        (chance.normal(size=(width, HIDDEN)) * np.sqrt(2 / width)).astype(np.float32),
+        np.zeros(HIDDEN, np.float32),
+        (chance.normal(size=HIDDEN) * np.sqrt(1 / HIDDEN)).astype(np.float32),
+        np.zeros(1, np.float32),
+    ]
+    mean, spread = ([np.zeros_like(table) for table in tables] for _ in range(2))
+    step = 0
+    for turn in range(ROUNDS):
+        order = chance.permutation(count)
+        for start in range(0, count, BATCH):
+            at = order[start : start + BATCH]
+            hidden = rows[at] @ tables[0] + tables[1]
+            active = np.maximum(hidden, 0)
+            told = 1 / (1 + np.exp(-(active @ tables[2] + tables[3])))
+            wrong = ((told - marks[at]) * weights[at] / len(at)).astype(np.float32)
+            back = np.outer(wrong, tables[2]) * (hidden > 0)
+            slopes = [
+                rows[at].T @ back + PENALTY * tables[0],
+                back.sum(axis=0),
+                active.T @ wrong + PENALTY * tables[2],
+                wrong.sum(keepdims=True),
+            ]
+            step += 1
+            rate = RATE * (1 - 0.8 * turn / ROUNDS) * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+            for k, slope in enumerate(slopes):
+                mean[k] = 0.9 * mean[k] + 0.1 * slope
+                spread[k] = 0.999 * spread[k] + 0.001 * slope**2
+                tables[k] = tables[k] - (rate * mean[k] / (np.sqrt(spread[k]) + 1e-8)).astype(np.float32)
+    return tables
 
+
+def train(examples: Sequence[Example], networks: int = NETWORKS) -> dict[str, np.ndarray]:
+    """The tables of the scorer."""
     rows = np.vstack([each.observations for each in examples])
     marks = np.concatenate([each.needed for each in examples])
-    scaler = StandardScaler().fit(rows)
-    again = np.repeat(np.flatnonzero(marks), MORE_POSITIVES)
-    order = np.concatenate([np.arange(len(marks)), again])
-    chosen, wanted = scaler.transform(rows)[order], marks[order]
-    networks = [
-        MLPClassifier((HIDDEN,), alpha=PENALTY, max_iter=ROUNDS, random_state=SEED + at, learning_rate_init=3e-3)
-        for at in range(NETWORKS)
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # so many rounds are enough
-        fitted = [network.fit(chosen, wanted) for network in networks]
+    weights = 1 + (POSITIVE - 1) * marks
+    centre, scale = rows.mean(axis=0), 1 / np.where(rows.std(axis=0) == 0, 1, rows.std(axis=0))
+    scaled = ((rows - centre) * scale).astype(np.float32)
+    fitted = [network(scaled, marks, weights, SEED + at) for at in range(networks)]
     tables = {
-        "mean": scaler.mean_,
-        "scale": 1 / scaler.scale_,
-        "hidden": np.hstack([each.coefs_[0] for each in fitted]),
-        "hidden_bias": np.concatenate([each.intercepts_[0] for each in fitted]),
-        "output": np.concatenate([each.coefs_[1][:, 0] for each in fitted]) / NETWORKS,
-        "output_bias": np.mean([each.intercepts_[1] for each in fitted], axis=0),
+        "mean": centre,
+        "scale": scale,
+        "hidden": np.hstack([each[0] for each in fitted]),
+        "hidden_bias": np.concatenate([each[1] for each in fitted]),
+        "output": np.concatenate([each[2] for each in fitted]) / networks,
+        "output_bias": np.mean([each[3] for each in fitted], axis=0),
     }
     return {name: table.astype(np.float16) for name, table in tables.items()}
+
+
+def all_rows(cases: Path | None) -> Iterator[Row]:
+    """Everything that may be trained on."""
+    paths = [
+        *sorted((ROOT / "training" / "followups").glob("talk_*.jsonl")),
+        *sorted((ROOT / "tests" / "data").glob("followups_own_*.jsonl")),
+        *(sorted(cases.glob("followups_*.jsonl")) if cases else ()),
+    ]
+    rows = [row for path in paths for row in rows_of(path) if "own" not in path.name or not untouched(row)]
+    yield from (*rows, *labelled_rows(), *changes_of_subject(rows))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path, help="a folder with more files followups_*.jsonl to train on")
     options = parser.parse_args()
-    paths = [
-        *sorted((ROOT / "training" / "followups").glob("talk_*.jsonl")),
-        *sorted((ROOT / "tests" / "data").glob("followups_own_*.jsonl")),
-        *(sorted(options.cases.glob("followups_*.jsonl")) if options.cases else ()),
-    ]
     WEIGHTS.unlink(missing_ok=True)  # the rules alone find the candidates
-    rows = [row for path in paths for row in rows_of(path) if "own" not in path.name or not untouched(row)]
-    examples = [
-        found for row in (*rows, *labelled_rows(), *changes_of_subject(rows)) if (found := example(row)) is not None
-    ]
-    tables = train(examples)
-    np.savez_compressed(WEIGHTS, **tables)
+    examples = [found for row in all_rows(options.cases) if (found := example(row)) is not None]
+    np.savez_compressed(WEIGHTS, **train(examples))
     print(f"{len(examples)} questions, {sum(len(each.needed) for each in examples)} candidates")
 
 

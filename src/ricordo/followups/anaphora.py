@@ -66,7 +66,8 @@ def general_nouns(line: WordSpans, language: FollowUpWords) -> Iterator[Referenc
         word = line.word(index)
         if word not in language.general_nouns or line.word(index - 1) not in language.articles:
             continue
-        if line.tokens[index].capital or _described(line, language, index + 1):
+        acts = line.word(index - 2) in language.do_support  # "did the band split"
+        if line.tokens[index].capital or (_described(line, language, index + 1) and not acts):
             continue
         if _answered_within(line, language, index) or any(_names(line, language, at) for at in range(index - 1)):
             continue
@@ -135,7 +136,8 @@ def _demonstrative(line: WordSpans, language: FollowUpWords, index: int) -> int 
     if following in language.time_nouns or following in language.relatives:
         return None
     before = line.word(index - 1)
-    if _content_at(line, language, index + 1):
+    told = before in language.auxiliaries and language.patterns["past"].fullmatch(following) is not None
+    if _content_at(line, language, index + 1) and not told:  # not "when was that released"
         onset = language.onset_article.get(word)
         if onset is not None and not re.match(onset, following):
             return None
@@ -344,9 +346,6 @@ def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     if headless is not None:
         start, end = line.match_span(headless)
         return ReferenceCue("ellipsis", 0.65, start, end, line.original[start:end])
-    unsorted = _unsorted(line, language)
-    if unsorted is not None:
-        return unsorted
     plural = language.patterns["plural_of"].match(line.text)
     # "What were the diplomatic objectives?", "Quali sono gli obiettivi diplomatici?": objectives of whom?
     other = plural.group("other").split() if plural is not None and plural.group("head") in language.relational else ()
@@ -384,7 +383,9 @@ def _part(line: WordSpans, language: FollowUpWords, count: int) -> str:
     at = [index for index in range(len(line.tokens)) if line.is_word(index)][-count:]
     while at and (line.word(at[-1]) in language.part_fillers):
         at.pop()
-    while at and (line.word(at[0]) in language.part_fillers or line.word(at[0]) in language.coordinators):
+    stands = language.demonstrative if len(at) > 2 and line.word(at[-2]) in language.links else frozenset()
+    empty = language.part_fillers | language.coordinators | stands  # "quella del Perù"
+    while at and line.word(at[0]) in empty:
         at.pop(0)
     if not at or not any(
         is_content(language, line.word(index)) or line.word(index) in language.ordinals for index in at
@@ -399,6 +400,9 @@ def _fragment(line: WordSpans, language: FollowUpWords, clause: str) -> bool:
     words = clause.split()
     if not line.text.endswith("?") or len(words) > 5 or any(_completes(word, language) for word in words):
         return False
+    governed = language.articles - language.contracted.keys() if language.article_forms else frozenset[str]()
+    if any(line.word(at + 1) in governed and _content_at(line, language, at) for at in range(len(line.tokens) - 2)):
+        return False  # "l'acido rovina il silicone"
     if words[0] in language.prepositions or words[0] in language.part_openers:
         return True
     named = [word for word in words if is_content(language, word) or word in language.ordinals]
@@ -446,7 +450,8 @@ def complement(line: WordSpans, language: FollowUpWords) -> str:
         word, before = line.word(at), line.word(at - 1)
         compound = not language.article_forms and line.word(at + 1) in language.relational  # "climate change"
         joined = at - 2 if before in language.articles and before not in language.links else at - 1
-        half = (word in language.relational and not compound) or word in language.modifiers or word in language.articles
+        half = word in language.relational and word not in language.general_nouns and not compound
+        half = half or word in language.modifiers or word in language.articles
         aids = word in language.auxiliaries or word in language.question_words
         if half or aids or not line.is_word(at) or line.word(joined - 1) not in language.relational:
             continue
@@ -473,19 +478,6 @@ def _is_complement(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     while line.word(at) in language.articles and line.word(at) not in language.links:
         at -= 1
     return line.word(at) in language.links and line.word(at - 1) in language.relational
-
-
-def _unsorted(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
-    """ "What type is best?": a question that sorts, without saying what."""
-    for at in range(min(3, len(line.tokens) - 1)):
-        if line.word(at) in language.sorting_words and line.word(at + 1) in language.sort_nouns:
-            if line.is_word(at + 2) and (
-                line.word(at + 2) in language.links or is_topical(language, line.word(at + 2))
-            ):
-                return None
-            start, end = line.span(at, at + 1)
-            return ReferenceCue("ellipsis", 0.65, start, end, line.original[start:end])
-    return None
 
 
 def _names_someone(line: WordSpans) -> bool:

@@ -44,9 +44,10 @@ from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import all_words
 from ricordo.languages.text import WordSpans, is_content, is_topical, language_of, root, split_words, stem, stems
 
-ACTS = 0.7  # the least probability of the first phrase
-ACTS_ON_CUE = 0.4  # the same where the question has a cue
-ADDS = 0.3  # of a second phrase
+ACTS = 0.6  # the least probability of the first phrase
+ACTS_LATE = 0.75  # the same in a longer talk
+ACTS_ON_CUE = 0.4  # where the question has a cue
+ADDS = 0.35  # of a second phrase
 ADDS_BESIDE = 0.2  # of what a question was about beside a phrase of its answer, and the other way round
 KEEPS = 0.1  # of a phrase that the rules chose
 ASKS = 0.12  # of some phrase, where a question without a cue may mean one of two things
@@ -57,10 +58,10 @@ _READ = (900, 300, 0)  # characters of the last answer, of the one before, of th
 _FROM_ANSWER = 20  # entities
 _FROM_QUESTION = 8
 _MOST_RIVALS = 4
-_ALIKE = 0.5  # likeness of two things that may be meant alike
+_ALIKE = 0.35  # likeness of two things that may be meant alike
+_KINDRED = 0.45  # likeness of a word that belongs to what is talked about
 _ASKED_WORDS = 12
 _ROWS = 32  # for more at once the library of numpy starts threads, which take longer than the product
-_OPENING = 6  # characters before the phrase that opens an answer: "The …"
 
 
 @dataclass(slots=True)
@@ -74,17 +75,13 @@ class Named:
     entity: Entity
     order: int
     of: int  # how many phrases its text has
-    times: int = 1
-    in_answer: bool = False
     in_question: bool = False
-    older: bool = False
 
 
 def named(talk: Talk) -> list[Named]:
     """The candidates of a talk, the newest first; the same words are one candidate."""
     found: dict[frozenset[str], Named] = {}
-    recent = list(reversed(talk.history[-_TURNS:]))
-    for back, turn in enumerate(recent):
+    for back, turn in enumerate(reversed(talk.history[-_TURNS:])):
         sources: tuple[tuple[Origin, str, int], ...] = (
             ("answer", turn.response, _FROM_ANSWER),
             ("question", turn.query, _FROM_QUESTION),
@@ -98,12 +95,9 @@ def named(talk: Talk) -> list[Named]:
                 stems = entity.phrase.stems
                 known = found.get(stems)
                 if known is None:
-                    known = Named(entity.phrase, turn.turn_number, origin, back, entity, order, len(inside), times=0)
+                    known = Named(entity.phrase, turn.turn_number, origin, back, entity, order, len(inside))
                     found[stems] = known
-                known.times += 1
-                known.in_answer |= origin == "answer" and back == 0
                 known.in_question |= origin == "question" and back == 0
-                known.older |= back > 0
     return list(found.values())
 
 
@@ -138,7 +132,7 @@ def scored(
 ) -> tuple[tuple[Addition, float], ...]:
     """The candidates with the probability that the question needs them, likeliest first."""
     pool = named(talk)
-    if not pool or (not references and _leaves_alone(talk)):
+    if not pool:
         return ()
     found = scorer.probabilities(pairs(talk, references, offered, focus, pool))
     order = sorted(range(len(pool)), key=lambda at: (-float(found[at]), at))
@@ -181,16 +175,6 @@ def _addition(one: Named) -> Addition:
     return Addition(one.phrase.text, one.turn_number, one.origin, article)
 
 
-def _leaves_alone(talk: Talk) -> bool:
-    """Small talk, and a request whose object is a text of its own ("translate: …")."""
-    line = words_of(talk)
-    if ":" in talk.question and line.word(0) in talk.language.text_requests:
-        return True
-    polite = all_words("topics.polite_words") | talk.language.acknowledgements | talk.language.thanks
-    said = [word for word in line.words if is_topical(talk.language, word)]
-    return all(word in polite for word in said) and any(word in polite for word in line.words)
-
-
 def pairs(
     talk: Talk, references: Sequence[ReferenceCue], offered: Sequence[Addition], focus: Focus, pool: Sequence[Named]
 ) -> list[list[float]]:
@@ -206,7 +190,6 @@ def pairs(
             float(bool(texts) and one.phrase.text == texts[0]),
             float(one.phrase.text in texts[1:]),
             float(any(not one.phrase.stems.isdisjoint(stems) for stems in chosen)),
-            float(bool(texts)),
         ]
         for at, one in enumerate(pool)
     ]
@@ -220,8 +203,10 @@ def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Na
     words = tuple(dict.fromkeys((*calls, *asked)))
     known = {word: at for at, word in enumerate({w: 0 for one in pool for w in (*one.phrase.words, *one.entity.said)})}
     if not words or not known:
-        return [[0.0] * 9 for _ in pool]
+        return [[0.0] * 10 for _ in pool]
     like = likenesses(words, tuple(known))
+    near = like[[words.index(word) for word in asked]].max(axis=1) if asked else np.zeros(1, np.float32)
+    whole_question = [float(near.mean()), float(near.max()), float(near.min()), float((near >= _KINDRED).mean())]
     best, rows = like.max(axis=0).tolist(), like[: len(calls)].tolist()
     found = []
     for one in pool:
@@ -231,11 +216,9 @@ def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Na
             sum(max((row[at] for at in each), default=0.0) for row in rows) / max(1, len(rows))
             for each in (own, (*own, *said))
         ]
-        opens = one.origin == "answer" and one.entity.sentence == 0 and one.entity.opens and one.phrase.start < _OPENING
-        capital = one.phrase.text[:1].isupper()
-        nearest = [max((best[at] for at in each), default=0.0) for each in (own, said)]
+        nearest = max((best[at] for at in said), default=0.0)
         rare = bool(rows) and not has_meaning(one.phrase.words[-1])
-        found.append([*head, *whole, *nearest, float(rare), float(opens), float(opens and capital)])
+        found.append([*head, *whole, nearest, float(rare), *whole_question])
     return found
 
 
@@ -264,7 +247,6 @@ class QuestionFeatures:
     """What is known of a question before any candidate is looked at."""
 
     roots: frozenset[str]
-    noun: str
     kind: tuple[float, ...]
     plural: bool | None
     gender: str
@@ -287,7 +269,6 @@ def asked(talk: Talk, references: Sequence[ReferenceCue]) -> QuestionFeatures:
     put = _roots(last.query[:LONGEST_FOLLOW_UP], language)
     topical = [at for at in telling if is_topical(language, line.word(at))]
     known = sum(root(line.word(at)) in said for at in topical)
-    repeated = sum(root(line.word(at)) in put for at in topical)
     new = sum(root(line.word(at)) not in said and root(line.word(at)) not in put for at in topical)
     names = [at for at in topical if at > 0 and line.tokens[at].capital]
     articles = [at for at in telling if line.word(at - 1) in language.articles]
@@ -297,27 +278,16 @@ def asked(talk: Talk, references: Sequence[ReferenceCue]) -> QuestionFeatures:
     words = max(1, len(line.words))
     polite = all_words("topics.polite_words")
     kind = _kind(first, language)
-    noun = first.noun if first is not None and first.noun else ""
-    if not noun and untold:
-        noun = line.word(untold[0])
     facts = (
         min(words, 20) / 10,
-        float(words <= 3),
-        float(words <= 6),
         min(len(topical), 6) / 3,
-        float(not topical),
         known / max(1, len(topical)),
-        repeated / max(1, len(topical)),
-        new / max(1, len(topical)),
         float(new == 0),
         min(new, 4) / 2,
         float(bool(names)),
-        float(any(root(line.word(at)) in said or root(line.word(at)) in put for at in names)),
         float(bool(untold)),
         float(any(root(line.word(at)) in said for at in untold)),
-        float(any(root(line.word(at)) not in said and root(line.word(at)) not in put for at in untold)),
         min(indefinite, 2) / 2,
-        float(line.word(0) in language.coordinators or line.word(0) in language.part_fillers),
         float(line.word(0) in language.question_words or line.word(1) in language.question_words),
         float(any(word in language.second_person for word in line.words)),
         float(talk.question.rstrip().endswith("?")),
@@ -328,12 +298,10 @@ def asked(talk: Talk, references: Sequence[ReferenceCue]) -> QuestionFeatures:
         float(len(references) > 1),
         float(any(word in polite for word in line.words)),
         float(line.word(0) in language.articles and bool(untold) and untold[0] <= 2),
-        float(bool(topical) and any(word in language.question_words for word in line.words[topical[0] + 1 :])),
         min(len(talk.history), 4) / 4,
     )
     return QuestionFeatures(
         roots,
-        stem(noun) if noun else "",
         kind,
         first.plural if first is not None and (first.kind == "pronoun" or first.zero) else None,
         first.gender if first is not None else "",
@@ -386,43 +354,28 @@ def observe(asked: QuestionFeatures, one: Named, talk: Talk, focus: Focus) -> li
         *asked.kind,
         *asked.facts,
         float(one.back == 0 and one.origin == "answer"),
-        float(one.back == 0 and one.origin == "question"),
-        float(one.back == 1),
-        float(one.back == 2),
-        float(one.in_answer and one.in_question),
         float(one.in_question),
-        float(one.older and (one.in_answer or one.in_question)),
-        min(one.times, 4) / 2,
         float(one.order == 0),
         one.order / max(1, one.of),
-        min(entity.sentence, 4) / 2,
-        float(entity.last),
         float(entity.opens),
         float(phrase.proper),
-        float(len(phrase.words) == 1),
         float(len(phrase.words) > 2),
         float(phrase.topical),
         float(phrase.definite),
         float(phrase.determiner in talk.language.indefinite),
         float(any(word.isdecimal() for word in phrase.words)),
-        float(bool(entity.apposed)),
         float(bool(shared)),
         float(own <= asked.roots),
-        float(bool(asked.noun) and asked.noun in phrase.stems),
-        float(bool(asked.noun) and asked.noun == stem(phrase.words[-1]) and len(phrase.words) > 1),
-        float(bool(asked.noun) and asked.noun in {stem(word) for word in split_words(entity.apposed).words}),
         float(bool(beside)),
         min(len(sentence), 3) / 2,
         float(asked.plural is not None and plural is not None and plural == asked.plural),
         float(asked.plural is not None and plural is not None and plural != asked.plural),
         float(bool(asked.gender) and entity.gender == asked.gender),
         float(bool(asked.gender and entity.gender) and entity.gender != asked.gender),
-        float(asked.person and phrase.proper),
         float(asked.person and phrase.proper and len(phrase.words) > 1),
         float(phrase.text in central[:1]),
         float(phrase.text in central),
         float(focus.person is not None and phrase.text == focus.person.phrase.text),
-        float(focus.lasting is not None and phrase.text == focus.lasting.phrase.text),
         float(focus.opening is not None and phrase.text == focus.opening.phrase.text),
     ]
 
@@ -465,11 +418,14 @@ def told_side_by_side(talk: Talk) -> tuple[Candidate, ...]:
     """The names that the last answer told of one after the other, where the question speaks of none of them."""
     last, language = talk.history[-1], talk.language
     told = told_apart(last.response, language) if not items_of(last) else ()
-    known = stems(split_words(f"{last.query} {talk.question}").words)
+    line = words_of(talk)
+    known = stems((*split_words(last.query).words, *line.words))
     new = [item for item in told if known.isdisjoint(stems(split_words(item.text).words))]
     if not 2 <= len(new) <= _MOST_RIVALS or len(new) < len(told) or not _of_a_kind([item.text for item in new]):
         return ()
-    asked = {root(word) for word in words_of(talk).words if tells(word, language)}
+    if several(line, language):
+        return ()
+    asked = {root(word) for word in line.words if tells(word, language)}
     ends = [*(item.start for item in new[1:]), len(last.response)]
     said = [_roots(last.response[item.end : end], language) for item, end in zip(new, ends, strict=True)]
     if any(not asked.isdisjoint(words) for words in said):
@@ -481,8 +437,11 @@ def _of_a_kind(names: Sequence[str]) -> bool:
     """Whether all are names, or nouns of like meaning: "the pug… the poodle"."""
     if all(name[0].isupper() for name in names):
         return True
+    if any(name[0].isupper() for name in names):
+        return False
     words = [split_words(name).words for name in names]
-    return all(nearest(first, second) >= _ALIKE for first, second in pairwise(words))
+    known = [each for each in words if any(map(has_meaning, each))]  # rare words are names of things
+    return all(nearest(first, second) >= _ALIKE for first, second in pairwise(known))
 
 
 def namesakes(talk: Talk) -> tuple[Candidate, ...]:

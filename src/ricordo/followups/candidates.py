@@ -7,6 +7,7 @@ people that were asked for. Candidates that fit equally well are an ambiguity.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,13 +29,14 @@ from ricordo.followups.reference import (
 )
 from ricordo.followups.rewrite import alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.registry import Words
+from ricordo.languages.registry import AnyLanguage, Words
 from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem, stems
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
 # Turns: a position refers to a list that the user has just seen.
 RECENT_TURNS = 12
+_CACHED = 2_048  # messages
 _PROSE_TURNS = 2  # an enumeration in prose is soon forgotten
 
 
@@ -158,7 +160,8 @@ def _told_first(
         return None
     for phrase in (named[token.start] for token in line.tokens[first:last] if token.start in named):
         at, end = line.token_at_offset(phrase.start), line.token_at_offset(phrase.end - 1)
-        before, after = [line.word(k) for k in range(first, at)], line.word(end + 1) if end + 1 < last else ""
+        before = [line.word(k) for k in range(first, at) if line.word(k) not in language.choice_words]
+        after = line.word(end + 1) if end + 1 < last else ""
         orders = not before and at == end and not mark and line.word(end + 1) in objects
         times = any(word in language.time_names or word in language.time_nouns for word in phrase.words)
         if orders or times or language.is_number(phrase.words[0]):
@@ -229,6 +232,11 @@ def _about(turn: PastTurn, items: Sequence[Item], language: FollowUpWords) -> Wo
     """Stems of what a list is about: its question, what stands before it, and how its items begin."""
     heads = " ".join(item.text[:_HEAD_CHARACTERS].split("\n", 1)[0] for item in items[:20])
     text = " ".join((turn.query[:_OPENING_CHARACTERS], turn.response[: items[0].start][:_OPENING_CHARACTERS], heads))
+    return _about_words(text, language)
+
+
+@lru_cache(maxsize=_CACHED)
+def _about_words(text: str, language: FollowUpWords) -> Words:
     return stems(word for word in split_words(text).words if is_content(language, word) or word in language.list_nouns)
 
 
@@ -296,8 +304,10 @@ def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
 
 Refers = Callable[[WordSpans, FollowUpWords], bool]
 _RECENT = 12
+_LONGEST_TITLE = 8  # words
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_OWN_NAME = AnyLanguage(r"\b(?:<dialogue.own_name>)(?: \w{1,2})? ?$", flags=0)  # "my name is …"
 _FRAGMENT = 5  # words of a question that only names another thing ("No, I mean HIIT")
-_CACHED = 2_048  # messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,12 +359,16 @@ class Focus:
 
 def follow(history: Sequence[PastTurn], language: FollowUpWords, refers: Refers) -> Focus:
     """The focus after the last of the past turns; `refers` tells whether a question refers back."""
-    focus = Focus()
-    for turn in history[-_RECENT:]:
-        spoken = language_of(turn.query[:LONGEST_FOLLOW_UP], default=language)
-        focus = _after_question(focus, turn, spoken, refers)
-        focus = _after_answer(focus, turn, spoken, refers)
-    return focus
+    return _folded(tuple((t.turn_number, t.query, t.response) for t in history[-_RECENT:]), language, refers)
+
+
+@lru_cache(maxsize=_CACHED)  # the next question has the same turns before it, and one more
+def _folded(turns: tuple[tuple[int, str, str], ...], language: FollowUpWords, refers: Refers) -> Focus:
+    if not turns:
+        return Focus()
+    turn, focus = PastTurn(*turns[-1]), _folded(turns[:-1], language, refers)
+    spoken = language_of(turn.query[:LONGEST_FOLLOW_UP], default=language)
+    return _after_answer(_after_question(focus, turn, spoken, refers), turn, spoken, refers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +390,7 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     # What introduces a topic ("let's talk about") is no part of it.
     introduction = language.patterns["introduction"].match(line.text)
     begins = line.match_span(introduction)[1] if introduction is not None else 0
-    found = [phrase for phrase in phrases(line, language) if phrase.end > begins]
+    found = [p for p in phrases(line, language) if p.end > begins and not _OWN_NAME.search(line.text[: p.start])]
     topical = sorted((phrase for phrase in found if phrase.topical), key=lambda phrase: not phrase.proper)
     asked = tuple(phrase for phrase in found if not phrase.topical)
     of = complement(line, language) if not topical else ""
@@ -393,6 +407,17 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     return _Asked(tuple(topical), asked, refers_back, introduction is not None, asks_who, fragment)
 
 
+def _title(query: str, language: FollowUpWords) -> Phrase | None:
+    """A message that is nothing but a name ("Bullet for My Valentine"), as one phrase."""
+    text = _ASIDE.sub("", query).strip()
+    line = split_words(text)
+    small = [token for token in line.tokens if token.is_word and not token.capital]
+    named = bool(line.words) and line.tokens[0].capital and len(line.words) <= _LONGEST_TITLE
+    if not named or text[-1] in "?!.:" or any(is_content(language, token.word) for token in small):
+        return None
+    return Phrase(text, line.words, 0, len(text), topical=True, proper=True, definite=False, plural=False)
+
+
 @lru_cache(maxsize=_CACHED)
 def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
     return tuple(phrase for phrase in phrases(split_words(response), language) if phrase.proper)
@@ -400,7 +425,8 @@ def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
 
 def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
     said = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers)
-    topical = [Mention(phrase, turn.turn_number, "question") for phrase in said.topical]
+    title = _title(turn.query[:LONGEST_FOLLOW_UP], language) if not focus.turn_number else None
+    topical = [Mention(p, turn.turn_number, "question") for p in ((title,) if title is not None else said.topical)]
     if not topical:
         centre = focus.centre
     elif not focus.centre or (not said.refers and _opens_topic(topical, said.introduces, language)):
@@ -409,7 +435,7 @@ def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refer
         centre = (*topical, *focus.centre[:1])
     else:
         centre = (*focus.centre[:1], *topical)
-    person = next((m for m in topical if m.phrase.proper), focus.person) if not said.refers else focus.person
+    person = focus.person if said.refers else next((m for m in topical if m.phrase.proper), focus.person)
     return Focus(
         centre=centre,
         asked=tuple(Mention(phrase, turn.turn_number, "question") for phrase in said.asked),
@@ -500,7 +526,7 @@ def _own_people(query: str, reference: ReferenceCue, talk: Talk) -> tuple[str, .
     at = [k for k in range(len(line.tokens) - 1) if line.word(k) in language.own_people and line.is_word(k + 1)]
     genders = language.person_genders
     gender = reference.gender or genders.get(reference.text.lower(), "")
-    fits = [k for k in at if not gender or not genders or genders.get(line.word(k)) == gender]
+    fits = [k for k in at if not gender or genders.get(line.word(k), gender) == gender]
     named = {line.word(k + 1): " ".join((line.word(k), line.word(k + 1))) for k in fits}
     return tuple(named.values()) if named.keys().isdisjoint(split_words(talk.question).words) else ()
 

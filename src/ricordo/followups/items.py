@@ -8,7 +8,7 @@ prose ("either A, B or C").
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -275,6 +275,7 @@ def _cited(text: str, known: re.Pattern[str] | None, chunk_ids: Sequence[str]) -
 
 
 _STOPS = frozenset(".!?;:…()\n")
+_ASIDES = re.compile(r"\([^()\n]{1,80}\)|/(?=\w)\w{1,2}\b")  # "(…)", "and/or"
 _LONGEST_MEMBER = 9
 _ANNOUNCED = 3  # members that a colon before an enumeration counts for
 _READ = 1_500  # characters of an answer
@@ -283,15 +284,15 @@ _READ = 1_500  # characters of an answer
 @lru_cache(maxsize=256)
 def enumeration(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
     """The longest enumeration of an answer as items, one after a colon first; empty when there is none."""
-    line = split_words(answer[:_READ])
+    read = answer[:_READ]
+    line = replace(split_words(_ASIDES.sub(lambda aside: " " * len(aside[0]), read)), original=read)
     best: tuple[tuple[int, int], ...] = ()
     most, first = 0, 0
     for at in range(len(line.tokens) + 1):
         if at == len(line.tokens) or (line.word(at) in _STOPS and not _inside_number(line, at)):
             announced = line.word(first - 1) == ":"
-            members = _members(line, language, first, at) or (
-                _after_colon(line, language, first, at) if announced else ()
-            )
+            listed = _after_colon(line, language, first, at) if announced else ()
+            members = max(_members(line, language, first, at), listed, key=len)
             rank = len(members) + _ANNOUNCED * (announced and len(members) > 1)
             best, most = (members, rank) if rank > most else (best, most)
             first = at + 1
@@ -436,11 +437,12 @@ def _without_preposition(line: WordSpans, language: FollowUpWords, piece: tuple[
 
 def _paired(line: WordSpans, language: FollowUpWords, members: list[tuple[int, int]]) -> bool:
     """Two members are a list when they look alike: both names, or both with an article."""
-    marks = [
-        (line.tokens[first].capital, line.word(first) in language.articles | language.indefinite)
-        for first, _ in members
+    articles = [line.word(first) in language.articles | language.indefinite for first, _ in members]
+    names = [
+        line.tokens[min(first + article, last)].capital
+        for (first, last), article in zip(members, articles, strict=True)
     ]
-    return marks[0] == marks[1] and any(marks[0]) and all(last - first < 6 for first, last in members)
+    return (all(names) or (all(articles) and not any(names))) and all(last - first < 6 for first, last in members)
 
 
 _MARKUP = re.compile(r"[*_`#|>]+|\[[^\[\]]*\]")

@@ -7,6 +7,7 @@ costs more than a missed one, because it brings an old topic into a new question
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from ricordo.followups.anaphora import ellipsis, general_nouns, pronouns
 from ricordo.followups.ordinals import label_sequence, places, whole_message
@@ -14,6 +15,7 @@ from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue, T
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import AnyLanguage, Words
 from ricordo.languages.text import (
+    Token,
     WordSpans,
     is_content,
     is_topical,
@@ -104,6 +106,14 @@ def asks(text: str, language: FollowUpWords) -> bool:
     return orders or (not tells and topical and language.thanks.isdisjoint(line.words))
 
 
+def may_be_misspelt(token: Token, language: FollowUpWords, is_common: Callable[[str], bool]) -> bool:
+    """Whether a word is long, uncommon, and neither a name nor an abbreviation."""
+    word = token.word
+    if len(word) <= _SHORT_WORD or not word.isalpha() or not is_topical(language, word) or is_common(word):
+        return False
+    return not (token.capital and token.start) and word not in language.spellings
+
+
 def misspelt(
     line: WordSpans, talk: WordSpans, language: FollowUpWords, is_common: Callable[[str], bool]
 ) -> dict[str, str]:
@@ -111,9 +121,7 @@ def misspelt(
     found: dict[str, str] = {}
     for token in line.tokens:
         word = token.word
-        if len(word) <= _SHORT_WORD or not is_topical(language, word) or is_common(word) or not word.isalpha():
-            continue
-        if (token.capital and token.start) or word in language.spellings or word in talk.words:
+        if not may_be_misspelt(token, language, is_common) or word in talk.words:
             continue
         most, letters = 2 if len(word) > 6 else 1, set(word)
         for other in talk.tokens:
@@ -146,6 +154,7 @@ def _quoted(question: str, line: WordSpans, language: FollowUpWords) -> list[tup
     return spans
 
 
+@lru_cache(maxsize=512)  # a question is read once more for its topic, and again when it is a past one
 def cues_in_line(
     line: WordSpans,
     language: FollowUpWords,

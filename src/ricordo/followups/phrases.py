@@ -11,7 +11,7 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
@@ -99,7 +99,12 @@ def _belongs(line: WordSpans, language: FollowUpWords, at: int, inside: bool) ->
     token = line.tokens[at]
     if not token.is_word:
         glued = line.is_word(at + 1) and line.tokens[at + 1].start == token.end
+        initial = token.word == "." and len(line.word(at - 1)) == 1 and line.tokens[at - 1].capital
+        if initial and line.is_word(at + 1) and line.tokens[at + 1].capital:
+            return inside  # "William H. Seward"
         return inside and glued and token.word in "-/+.&" and line.tokens[at - 1].end == token.start
+    if not token.capital and token.word != "s" and not is_content(language, token.word):
+        return False
     if not token.capital and line.word(at - 1) in language.manner_words and line.word(at + 1) in language.copulas:
         return False  # "How reliable is…": a measure, not a topic.
     if language.gerund and token.word.endswith(language.gerund) and _object_at(line, language, at + 1):
@@ -172,8 +177,8 @@ def _said_after(line: WordSpans, language: FollowUpWords, first: int, last: int)
         return not token.is_word
     if language.patterns["past"].fullmatch(token.word):
         return True
-    named = any(_proper_at(line, at) for at in range(first, last))
-    return named and (token.word in language.modifiers or token.word in language.empty_adjectives)
+    said = token.word in language.modifiers or token.word in language.empty_adjectives or bool(language.article_forms)
+    return said and any(_proper_at(line, at) for at in range(first, last))
 
 
 def _governs(line: WordSpans, language: FollowUpWords, last: int) -> bool:
@@ -225,7 +230,8 @@ def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int) -> 
     )
 
 
-_NAME = re.compile(r"[A-ZÀ-Þ][\w.-]*(?:(?: (?:de|di|da|del|della|van|von|der|al|la|le|el))* [A-ZÀ-Þ][\w.-]*)*")
+_WORD_OF_NAME = r"[A-ZÀ-Þ](?:[\w.-]|['’][A-ZÀ-Þ])*"
+_NAME = re.compile(rf"{_WORD_OF_NAME}(?:(?: (?:of|the|de|di|da|del|della|van|von|der|al|la|le|el))* {_WORD_OF_NAME})*")
 
 
 def name_in(text: str) -> str:
@@ -234,32 +240,28 @@ def name_in(text: str) -> str:
     return found.group() if found is not None else ""
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;…])\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?;…])(?<!\b[A-Z]\.)\s+|\n+")  # not after an initial
 _READ_CHARACTERS = 1_500  # characters of an answer
 _BESIDE = 3  # tokens
 _SAID_CHARACTERS = 120  # after a phrase, that may tell something of it
 _LONGEST_ENTITY = 6  # words of an entity
-DESCRIBED = 1.6  # the least score of an entity whose noun is not in the description
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
     """One noun phrase of a text; `beside` and `around` are roots of the words near it and in its sentence.
 
-    `end` is its end in the whole text; `apposed` is what it is called there; `opens`: it is the first phrase of its
-    sentence; `said` are the words from it to the next name.
+    `end` is its end in the whole text; `opens`: it is the first phrase of its sentence; `said` are the words from it to
+    the next name.
     """
 
     phrase: Phrase
-    sentence: int
     end: int
     gender: str
     plural: bool | None
     beside: frozenset[str]
     around: frozenset[str]
-    apposed: str = ""
     opens: bool = False
-    last: bool = False
     said: tuple[str, ...] = ()
 
 
@@ -269,50 +271,40 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
     found: list[Entity] = []
     begin = 0
     read = answer[:_READ_CHARACTERS]
-    for number, gap in enumerate((*_SENTENCE_END.finditer(read), None)):
+    for gap in (*_SENTENCE_END.finditer(read), None):
         sentence = read[begin : gap.start() if gap else None]
         line = split_words(sentence)
         inside = [phrase for phrase in phrases(line, language) if len(phrase.words) <= _LONGEST_ENTITY]
-        around = frozenset(root(word) for word in line.words if tells(word, language)) if inside else frozenset()
+        starts = [token.start for token in line.tokens]
+        roots = [root(token.word) if tells(token.word, language) else "" for token in line.tokens] if inside else []
+        around = frozenset(filter(None, roots))
         for at, phrase in enumerate(inside):
-            apposed = _apposed(sentence, inside, at, language)
             gender, plural = _agreement(phrase, language)
-            beside = _beside(line, phrase, language)
-            end = begin + phrase.end
+            first, after = bisect_left(starts, phrase.start), bisect_left(starts, phrase.end)
+            near = (*roots[max(0, first - _BESIDE) : first], *roots[after : after + _BESIDE])
+            beside, end = frozenset(filter(None, near)), begin + phrase.end
             until = next((p.start for p in inside[at + 1 :] if p.proper), len(sentence))
-            after = split_words(sentence[phrase.end : min(until, phrase.end + _SAID_CHARACTERS)]).words
-            said = tuple(word for word in after if tells(word, language))
-            found.append(Entity(phrase, number, end, gender, plural, beside, around, apposed, at == 0, said=said))
+            said = _said(line, roots, after, min(until, phrase.end + _SAID_CHARACTERS), language)
+            found.append(Entity(phrase, end, gender, plural, beside, around, at == 0, said=said))
         begin = gap.end() if gap else len(read)
-    if found:
-        found[-1] = replace(found[-1], last=True)
     return tuple(found)
 
 
-def _beside(line: WordSpans, phrase: Phrase, language: FollowUpWords) -> frozenset[str]:
-    first, last = line.token_at_offset(phrase.start), line.token_at_offset(phrase.end - 1)
-    around = [*range(max(0, first - _BESIDE), first), *range(last + 1, min(len(line.tokens), last + 1 + _BESIDE))]
-    return frozenset(root(line.word(at)) for at in around if tells(line.word(at), language))
+def _said(line: WordSpans, roots: Sequence[str], at: int, end: int, language: FollowUpWords) -> tuple[str, ...]:
+    """The words that tell something from a token on, up to an offset, at which the last one may be cut."""
+    found: list[str] = []
+    while at < len(roots) and line.tokens[at].start < end:
+        token = line.tokens[at]
+        word = token.word if token.end <= end else line.original[token.start : end].lower()
+        if roots[at] if token.end <= end else tells(word, language):
+            found.append(word)
+        at += 1
+    return tuple(found)
 
 
 def tells(word: str, language: FollowUpWords) -> bool:
     """Whether a word tells something of what it stands beside."""
     return len(word) > 2 and word not in language.function_words and word not in language.light_verbs
-
-
-def _apposed(sentence: str, inside: Sequence[Phrase], at: int, language: FollowUpWords) -> str:
-    """ "a phenomenon called flutter", "peronospora, un fungo": the name beside a general noun."""
-    phrase = inside[at]
-    if at + 1 < len(inside):
-        between = split_words(sentence[phrase.end : inside[at + 1].start]).words
-        if between and between[0] in language.naming_words and len(between) <= 3:
-            return inside[at + 1].text
-    if at > 0:
-        gap = sentence[inside[at - 1].end : phrase.start]
-        words = split_words(gap).words
-        if gap.lstrip().startswith((",", "(")) and words and (words[-1] in language.indefinite) and len(words) <= 2:
-            return inside[at - 1].text
-    return ""
 
 
 def _agreement(phrase: Phrase, language: FollowUpWords) -> tuple[str, bool | None]:
@@ -329,8 +321,9 @@ def definite_nouns(line: WordSpans, language: FollowUpWords) -> Iterator[str]:
     """The stems of nouns after a plain article, where nothing after them tells which ("the therapy")."""
     for at in range(len(line.tokens) - 1):
         article, after = line.word(at), line.word(at + 2)
-        told = after in language.links or after in language.relatives
-        if article in language.articles and article not in language.contracted and not told:
+        told = after in language.links or after in language.relatives or after in language.comparatives
+        several = language.article_forms.get(article, ("", "s"))[1] == "p"
+        if article in language.articles and article not in language.contracted and not told and not several:
             yield stem(line.word(at + 1))
 
 
@@ -342,39 +335,6 @@ def described(noun: str, answer: str, language: FollowUpWords) -> tuple[Entity, 
         if wanted in entity.phrase.stems:
             found.setdefault(entity.phrase.text.lower(), entity)
     return tuple(found.values())
-
-
-def name_of(entity: Entity, noun: str) -> str:
-    """What an entity adds to the noun that describes it: its name, or the fuller phrase; empty if neither."""
-    if entity.apposed:
-        return entity.apposed
-    return entity.phrase.text if len(entity.phrase.words) > 1 else ""
-
-
-def meant_by(
-    noun: str, question: WordSpans, answer: str, known: frozenset[str], language: FollowUpWords
-) -> Entity | None:
-    """The entity that a description means without naming its head ("that museum"): a new one, names first.
-
-    Words of the question beside an entity count most ("swim with those animals").
-    """
-    asked = {root(word) for word in question.words if tells(word, language)}
-    gender, plural = _noun_agreement(noun, language)
-    scored: list[tuple[float, int, Entity]] = []
-    for at, entity in enumerate(entities(answer, language)):
-        if not entity.phrase.topical or entity.phrase.counts or not known.isdisjoint(entity.phrase.stems):
-            continue
-        score = 2.0 * bool(asked & entity.beside) + 1.2 * entity.phrase.proper
-        score += 0.4 * (entity.plural == plural) + 0.4 * bool(gender and entity.gender == gender)
-        scored.append((score, -at, entity))
-    best = max(scored, key=lambda each: each[:2], default=None)
-    return best[2] if best is not None and best[0] >= DESCRIBED else None
-
-
-def _noun_agreement(noun: str, language: FollowUpWords) -> tuple[str, bool]:
-    if not language.article_forms:
-        return "", noun.endswith("s") and not noun.endswith("ss")
-    return {"a": "f", "o": "m"}.get(noun[-1], ""), noun[-1] in "i"
 
 
 _LONGEST_CLAUSE = 14  # words
@@ -478,19 +438,15 @@ def in_answer(reference: ReferenceCue, talk: Talk) -> tuple[Addition, ...]:
         named = [entity.phrase.text for entity in _last_named(reference, talk)]
     else:
         found = described(reference.noun, last.response, talk.language)
-        named = [name for entity in found if (name := name_of(entity, reference.noun))]
+        named = [entity.phrase.text for entity in found if len(entity.phrase.words) > 1]
         if len(named) > 1 and (reference.plural or reference.about or len(named) > MOST_CANDIDATES):
             named = named[:1]
-        known = frozenset(stem(word) for word in split_words(last.query).words)
-        if not found and not reference.about and stem(reference.noun) not in known:
-            meant = meant_by(reference.noun, split_words(talk.question), last.response, known, talk.language)
-            named = [meant.phrase.text] if meant is not None else []
     return tuple(Addition(name, last.turn_number, "answer") for name in dict.fromkeys(named))
 
 
 def _last_named(reference: ReferenceCue, talk: Talk) -> tuple[Entity, ...]:
     """ "quest'ultimo": what the last answer named last, of the same gender where both show it."""
-    gender, _ = _noun_agreement(reference.noun, talk.language)
+    gender = {"a": "f", "o": "m"}.get(reference.noun[-1], "") if talk.language.article_forms else ""
     found = [
         entity
         for entity in entities(talk.history[-1].response, talk.language)
@@ -527,7 +483,7 @@ def nearest(first: Sequence[str], second: Sequence[str]) -> float:
 
 def _units(rows: NDArray[np.uint8]) -> NDArray[np.float32]:
     """The vectors of length one that rows of pairs of four bits stand for."""
-    numbers = np.stack([rows >> 4, rows & 15], axis=2).reshape(len(rows), -1).astype(np.float32) - 8
+    numbers = np.stack([rows >> 4, rows & 15], axis=2).reshape(len(rows), 32).astype(np.float32) - 8
     lengths = np.sqrt((numbers * numbers).sum(axis=1, keepdims=True))
     found: NDArray[np.float32] = numbers / np.maximum(lengths, np.float32(1))
     return found

@@ -6,10 +6,12 @@ give the same resolution; no text raises an error.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from ricordo.followups.anaphora import complement
+from ricordo.followups.anaphora import complement, ellipsis
 from ricordo.followups.antecedents import (
     ACTS,
+    ACTS_LATE,
     ACTS_ON_CUE,
     ASKS,
     SHORT_TALK,
@@ -40,7 +42,16 @@ from ricordo.followups.candidates import (
     with_items,
 )
 from ricordo.followups.items import headline
-from ricordo.followups.parse import LONGEST_ABOUT, asks, asks_of_speaker, misspelt, parse, refers_back, words_of
+from ricordo.followups.parse import (
+    LONGEST_ABOUT,
+    asks,
+    asks_of_speaker,
+    may_be_misspelt,
+    misspelt,
+    parse,
+    refers_back,
+    words_of,
+)
 from ricordo.followups.phrases import clause_saying, content_words, has_meaning, in_answer, name_in
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
@@ -57,6 +68,7 @@ from ricordo.followups.reference import (
 )
 from ricordo.followups.rewrite import (
     FITS,
+    FITS_OLDER,
     FITS_SENSE,
     LONGEST_FRAME,
     Rewriter,
@@ -72,7 +84,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import is_topical, language_of, root, split_words
+from ricordo.languages.text import is_topical, language_of, root, split_words, stems
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -115,14 +127,26 @@ def resolve(
             question,
             nouns=list_nouns(history, language),
             labels=list_labels(history),
-            said=_said(history[-1], language) if len(split_words(question).words) <= LONGEST_ABOUT else frozenset(),
+            said=_said(history[-1].response, language)
+            if len(split_words(question).words) <= LONGEST_ABOUT
+            else frozenset(),
             language=language,
             line=words_of(talk),
         )
         if history
         else ()
     )
+    if history and (not references or references[0].about) and _names_topic(talk):
+        return Resolution(question, language.code, (), (), (), question, (), "rules")
+    if references and references[0].noun and references[0].noun == complement(words_of(talk), language):
+        said = (word for turn in history for word in split_words(f"{turn.query} {turn.response[:_READ]}").words)
+        general = not _overt(references[0]) and root(references[0].noun) not in map(root, said)
+        references = () if general else references  # "the risks of the war"
     bound = _bind(references, talk)
+    if references and references[0].kind == "ordinal" and not bound.resolved and not bound.candidates:
+        left_out = ellipsis(words_of(talk), language)  # "and for the fourth?" without a list replaces the third
+        if left_out is not None and left_out.part:
+            references, bound = (left_out,), _bind((left_out,), talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
     if (
@@ -159,8 +183,11 @@ def mended_words(question: str, history: Sequence[PastTurn], language: FollowUpW
     """Words of a question that the last turns write otherwise: "capputo" after an answer that named Caputo."""
     if not history or len(question) > LONGEST_FOLLOW_UP:
         return {}
+    line = split_words(question)
+    if not any(may_be_misspelt(token, language, has_meaning) for token in line.tokens):
+        return {}  # nearly always; the talk is long
     said = split_words(f"{history[-1].response[:_READ]} {history[-1].query[:_READ]}")
-    return misspelt(split_words(question), said, language, has_meaning)
+    return misspelt(line, said, language, has_meaning)
 
 
 def _misspelt_cues(talk: Talk) -> Iterator[ReferenceCue]:
@@ -178,6 +205,12 @@ def _overt(cue: ReferenceCue) -> bool:
     return cue.kind != "ellipsis" and not cue.zero and not general
 
 
+def _names_topic(talk: Talk) -> bool:
+    """Whether a question says itself what the talk is about, so that nothing is left out."""
+    centre = follow(talk.history, talk.language, refers_back).centre[:1]
+    return bool(centre) and stems(centre[0].phrase.words) <= stems(words_of(talk).words)
+
+
 def _incomplete(talk: Talk) -> bool:
     """Whether a question without a cue may need the talk: not a long one, nor one that asks what a new thing is."""
     last, language = talk.history[-1], talk.language
@@ -185,7 +218,7 @@ def _incomplete(talk: Talk) -> bool:
     if not last.response or len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
-    known = _said(last, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
+    known = _said(last.response, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
     of = complement(line, language)
     if of and root(of) not in known:
         return False
@@ -217,7 +250,7 @@ def _completed(
         return (references, _Bound(candidates=rivals)) if rivals else (references, bound)
     focus = follow(talk.history, talk.language, refers_back)
     offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
-    if references and references[0].person and focus.answers_who:
+    if references and references[0].person and (focus.answers_who or len(talk.history) > 2):
         return references, bound
     scores = scored(talk, references, offered, focus, scorer)
     if references and references[0].person:
@@ -231,7 +264,7 @@ def _completed(
     rivals = rivals or namesakes(talk) or (told_side_by_side(talk) if _one_thing(references, talk.language) else ())
     if rivals:
         return left_out, _Bound(candidates=rivals)
-    least = ACTS_ON_CUE if references else ACTS
+    least = ACTS_ON_CUE if references else ACTS if len(talk.history) <= SHORT_TALK else ACTS_LATE
     points = any(_points(each, talk.language) for each in references)
     found = needed(scores, offered, least, points=points, one=bool(references) and references[0].person)
     if not found:
@@ -251,7 +284,7 @@ def _one_thing(references: Sequence[ReferenceCue], language: FollowUpWords) -> b
     first = references[0] if references else None
     if first is None or first.person or _told(first) or first.content:
         return False
-    return first.zero or (first.kind == "pronoun" and first.text.lower() not in language.demonstrative)
+    return first.zero or (first.kind == "pronoun" and first.text.lower() not in language.demonstrative | language.place)
 
 
 def _told(cue: ReferenceCue) -> bool:
@@ -289,29 +322,32 @@ def _bind(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
 
 def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
     """The last question with a part of it replaced, with something added, or as it was."""
+    frames: list[tuple[int, str]] = []
+    opens = talk.question.lstrip().startswith(reference.part)
     for back in range(min(len(talk.history), _FRAMES)):
-        turn = talk.history[-1 - back]
-        asked = asked_sentence(_complete(talk, back))
-        if not asked or len(asked.split()) > LONGEST_FRAME:
-            continue
-        if back and not asks(asked, language_of(asked)):  # what was told before the last turn asks nothing
+        asked = _frame(talk, back)
+        frames += [(back, asked)] if asked else []
+        if not asked or (reference.whole and not reference.corrects):
             continue
         unsure = reference.whole or explains(reference.part, asked, talk.language)
-        added = reference.whole and not reference.corrects
-        least, opens = (
-            FITS_SENSE if reference.corrects and unsure else FITS,
-            talk.question.lstrip().startswith(reference.part),
-        )
-        old, new = reference.instead_of, reference.part
-        written = "" if added else with_part(asked, new, talk.language, old, least, opens=opens)
-        if not written and reference.corrects:
-            written = bracketed(asked, [reference.part])
-        if not written and (not reference.part or back == 0):
-            words = frame_words(asked, talk.language)
-            written = bracketed(talk.question, [words]) if words else ""
+        least = FITS_SENSE if reference.corrects and unsure else FITS_OLDER if back else FITS
+        written = with_part(asked, reference.part, talk.language, reference.instead_of, least, opens=opens)
         if written:
-            return _Bound((_whole(reference, turn),), standalone=written)
+            return _Bound((_whole(reference, talk.history[-1 - back]),), standalone=written)
+    for back, asked in frames if not reference.part or (frames and not frames[0][0]) else ():
+        words = frame_words(asked, talk.language)
+        written = bracketed(asked, [reference.part]) if reference.corrects else ""
+        written = written or (bracketed(talk.question, [words]) if words else "")
+        if written:
+            return _Bound((_whole(reference, talk.history[-1 - back]),), standalone=written)
     return None
+
+
+def _frame(talk: Talk, back: int) -> str:
+    """A past question that can be taken over; what was told before the last turn asks nothing."""
+    asked = asked_sentence(_complete(talk, back))
+    fits = len(asked.split()) <= LONGEST_FRAME and (not back or asks(asked, language_of(asked)))
+    return asked if fits else ""
 
 
 def _complete(talk: Talk, back: int) -> str:
@@ -482,7 +518,9 @@ def _bind_said(reference: ReferenceCue, talk: Talk) -> _Bound:
     resolved = Resolved(reference.kind, turn.turn_number, item, text, ids, reference.confidence)
     said = headline(item.text) if item is not None else said if says else ""
     offered = [Addition(said, turn.turn_number, "answer" if item is None else "item")] if said else []
-    return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk)))
+    opening = follow(talk.history, language, refers_back).lasting  # a return stays within what the talk is about
+    kept = (_addition(opening),) if opening is not None else ()
+    return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk), *kept))
 
 
 def _bind_described(reference: ReferenceCue, talk: Talk) -> _Bound:
@@ -504,10 +542,10 @@ def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: 
     return _Bound(tuple(resolved), (), (*named, *_topic_of(choice.turn, talk)))
 
 
-def _said(turn: PastTurn, language: FollowUpWords) -> frozenset[str]:
-    """Roots of the words that the last answer said and its question did not."""
-    words = split_words(turn.response[:_READ]).words
-    return frozenset(root(word) for word in words if is_topical(language, word))
+@lru_cache(maxsize=256)
+def _said(answer: str, language: FollowUpWords) -> frozenset[str]:
+    """Roots of the words that an answer said."""
+    return frozenset(root(word) for word in split_words(answer[:_READ]).words if is_topical(language, word))
 
 
 def _bind_last_answer(

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from ricordo.followups.phrases import nearest, runs
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem, stems
 
 MOST_ADDED_WORDS = 20
 _LONGEST_RATIO = 6
@@ -32,12 +32,12 @@ class Rewriter(Protocol):
 
 def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_ADDED_WORDS) -> tuple[Addition, ...]:
     """The additions with new words, in order, up to the allowed number of words."""
-    known = set(split_words(question).words)
+    known = set(stems(split_words(question).words))
     kept: list[Addition] = []
     left = most
     for addition in offered:
-        words = split_words(addition.text).words
-        if not words or set(words) <= known or left <= 0:
+        words = stems(split_words(addition.text).words)
+        if words <= known or left <= 0:
             continue
         pieces = addition.text.split()[:left]
         left -= len(pieces)
@@ -119,6 +119,7 @@ def _replaceable(question: str, references: Sequence[ReferenceCue], language: Fo
 PartKind = Literal["name", "time", "noun", "unknown"]
 LONGEST_FRAME = 20  # words
 FITS = 1.2  # the least score with which a part is replaced
+FITS_OLDER = 2.5  # the same in a question before the last
 _REPLACES = 0.5  # likeness to a word of the question with which a thing is meant in its place
 FITS_SENSE = 3.0  # the same where the new part may only explain the old one ("I meant the animal")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
@@ -241,6 +242,9 @@ def with_part(
     if best is None or best[0] < least:
         return ""
     part = best[2]
+    before = line.word(line.token_at_offset(part.start) - 1)
+    if before in language.do_support & language.verbs and part.plural != incoming.plural and incoming.kind != "name":
+        return ""  # "What do plants need?" and "respiration" do not agree
     return _in_place(question, line, part, incoming, new, language, offset)
 
 
@@ -276,7 +280,19 @@ def _in_place(
         return _spliced(question, found.start, found.end, new[incoming.core :])
     if incoming.article and part.article and not joined:
         return _spliced(question, part.start, part.end, new[offset:])
+    if joined or (incoming.kind == "name" and part.article and language.article_forms):
+        return _spliced(question, part.start, part.end, _joined(line.word(at), new[offset:], language))
     return _spliced(question, part.core, part.end, new[incoming.core :])
+
+
+def _joined(article: str, new: str, language: FollowUpWords) -> str:
+    """A new part after the preposition of an article: "alle" and "la torre" give "alla torre", "Cuba" "a Cuba"."""
+    base, own = language.contracted.get(article, ""), split_words(new).word(0)
+    if own not in language.articles or not base:
+        return f"{base} {new}"
+    ending = own[1:] or own
+    forms = [word for word, of in language.contracted.items() if of == base and word.endswith(ending)]
+    return f"{min(forms, key=len)}{new[len(own) :]}" if forms else f"{base} {new}"
 
 
 def _like_word(part: FramePart, new: FramePart) -> str:

@@ -19,10 +19,9 @@ from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import Rewriter
 from ricordo.languages.registry import languages
 from ricordo.languages.text import language_of
-from ricordo.records.turns import Turn
+from ricordo.records.turns import LOOKBACK, Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
-LOOKBACK = 12  # turns that a reference can be resolved in without a search
 _READ_TURNS = 6  # that a model reads
 _READ_CHARACTERS = 1_200  # of each message
 _MOST_TOKENS = 120
@@ -44,10 +43,17 @@ class Understanding:
     degraded: tuple[str, ...] = ()
 
 
-def understand(engine: Engine, scope: Scope, question: str, *, find: FindTurns | None = None) -> Understanding:
+def understand(
+    engine: Engine,
+    scope: Scope,
+    question: str,
+    *,
+    find: FindTurns | None = None,
+    recent: Sequence[Turn] | None = None,
+) -> Understanding:
     """Interpret a question by the pending clarification, if there is one, and by the conversation.
 
-    `find` searches older turns by the words that the question quotes.
+    `find` searches older turns by the words that the question quotes; `recent` are the newest turns if they were read.
     """
     now = engine.clock.now()
     states, rewriter = clarifications_of(engine), _rewriter(engine)
@@ -55,7 +61,9 @@ def understand(engine: Engine, scope: Scope, question: str, *, find: FindTurns |
     complete = len(question) > LONGEST_FOLLOW_UP
     if complete and not pending:
         return Understanding()
-    recent = engine.store.turns.page(scope.owner, scope.session_id, last=LOOKBACK + 1)
+    if recent is None:
+        recent = engine.store.turns.page(scope.owner, scope.session_id, last=LOOKBACK + 1)
+    recent = recent[-LOOKBACK - 1 :]
     if pending and not _turns_exist(engine, scope, pending, recent):
         states.delete(key_of(scope))
         pending = None

@@ -423,8 +423,6 @@ class FactWords:
     not_retold: Mapping[str, LazyPattern]
     # Alternatives before the time since when something holds ("since March").
     since: str
-    # Alternatives that open a word about oneself before the sentence itself ("as a nurse, I…").
-    appositions: str
     # Words by which a clause leans on the one before it: prepositions, and others that open no statement.
     leaning: Words
     # Goals that are one word; alternatives that announce a deadline, and how a fact says it.

@@ -62,7 +62,7 @@ sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, spend spen
 steal stole stolen, stick stuck, strike struck, swear swore sworn, sweep swept, swim swam swum, swing swung,
 take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown,
 understand understood, wake woke woken, wear wore worn, weave wove woven, weep wept, win won, write wrote written,
-child children, man men, woman women, foot feet, tooth teeth, mouse mice, person people, life lives, wife wives,
+child children, man men, woman women, foot feet, tooth teeth, mouse mice, person people, wife wives,
 knife knives, leaf leaves, wolf wolves
 """),
     stemmer="english",
@@ -205,7 +205,7 @@ _MODIFIERS = """common popular good bad big bigger large larger small smaller av
     old older side early late long short high higher low lower total exact official original overall actual safe
     safer dangerous effective expensive cheap cheaper easy easier hard harder primary top normal suitable
     appropriate available recommended necessary likely free legal worth true real"""
-_RELATIONAL = """ability abilities accident accomplishments achievement achievements address adaptations
+_RELATIONAL = """downside downsides upside upsides shortcoming shortcomings pitfall pitfalls caveat caveats ability abilities accident accomplishments achievement achievements address adaptations
     advantage advantages age alternative alternatives amount answer application applications area argument
     arguments aspect aspects author authors award awards background basis beginning behavior behaviour behaviors
     benefit benefits birth birthday body boss budget calories candidate candidates capacity capital career
@@ -285,7 +285,6 @@ FOLLOWUPS = FollowUpWords(
         test project animal plant person man woman artist writer dish building museum festival tool device
         software program language bill act treaty contract procedure operation exercise expedition character"""
     ),
-    sort_nouns=words("type types kind kinds sort sorts variety varieties species breed breeds brand brands version"),
     sorting_words=words("what which"),
     ambiguous_ordinals=frozenset(),
     ordinals={
@@ -293,10 +292,7 @@ FOLLOWUPS = FollowUpWords(
             "first 1st former,second 2nd,third 3rd,fourth 4th,fifth 5th,sixth 6th,seventh 7th,eighth 8th,ninth 9th,"
             "tenth 10th"
         ),
-        "last": -1,
-        "final": -1,
-        "latter": -1,
-        "penultimate": -2,
+        **numbered("penultimate,last final latter", -2),
     },
     cardinals=numbered("one,two,three,four,five,six,seven,eight,nine,ten"),
     neighbours={"next": 1, "following": 1, "previous": -1},
@@ -305,7 +301,7 @@ FOLLOWUPS = FollowUpWords(
         numbers element elements suggestion suggestions reason reasons tip tips method methods approach
         approaches alternative alternatives choice choices idea ideas solution solutions proposal proposals
         section sections paragraph command commands cause causes example examples topic heading part exercise
-        exercises"""
+        exercises variant variants activity activities recipe recipes technique techniques strategy strategies"""
     ),
     list_owners=words("list lists answer answers response reply your above them these those previous table"),
     ones=words("one ones"),
@@ -462,7 +458,7 @@ FOLLOWUPS = FollowUpWords(
         r"|described|told me about|said something about|referred to|named|cited|proposed|gave me|explained"
         r"|said about)\b"
         r"|\b(?:going|go|coming|come|get|getting|getting|turning|jump|return|returning) back to\b"
-        r"|\breturn(?:ing)? to\b"
+        r"|\b^(?:(?:ok|so|let us|let s|can we|to|i want to|i d like to) )*return(?:ing)? to\b"
         r"|\b^(?:ok |so )?back to\b"  # every way begins with a word, so that one look passes over other places
         r"|\bwe (?:just |were |have |ve |had |previously |already ){0,2}(?:talked|talking|discussed|spoke"
         r"|spoken|discussing|covered)"
@@ -611,7 +607,6 @@ FOLLOWUPS = FollowUpWords(
     verb_markers=words("to"),
     own_people=words("my our"),
     text_requests=words("translate proofread rephrase paraphrase correct"),
-    naming_words=words("called named known termed"),
     light_verbs=words(
         """do does did make makes made get gets got go goes take takes use used uses need needs work works mean means give
         show tell say know want help come start keep put find look happen happens think see cost costs"""
@@ -626,7 +621,8 @@ FOLLOWUPS = FollowUpWords(
     ),
     part_fillers=words("too then instead though please sorry actually also maybe like even"),
     gerund="ing",
-    talk_nouns=words("article topic subject text passage page conversation discussion chat matter"),
+    person_genders={"he": "m", "him": "m", "his": "m", "she": "f", "her": "f", "hers": "f"},
+    talk_nouns=words("section article topic subject text passage page conversation discussion chat matter"),
     past=r"(?!(?:hund|sac|kind|hat)red|.*eed$|naked$)\w{3,}ed",
     graded="er",
     do_support=words("do does did can could will would should must may might don doesn didn"),
@@ -700,7 +696,7 @@ _JOB = (
 )
 _KIN = (
     r"(?:sister|brother|(?:little|big|older|younger|twin) (?:sister|brother)|son|daughter|cousin|uncle|aunt|grandmother|grandfather|grandma|"
-    r"grandpa|best friend|friend|dog|cat|puppy|kitten|rabbit|hamster|horse|parrot|turtle|fish|nephew|niece|roommate)"
+    r"grandpa|best friend|friend|dog|cat|puppy|kitten|rabbit|hamster|horse|parrot|turtle|fish|nephew|niece|roommate|boss|colleague|flatmate)"
 )
 _ONLY = r"(?:mother|father|mom|mum|dad|husband|wife|boyfriend|girlfriend|partner|fiancée?)"
 _LANGUAGE = (
@@ -721,6 +717,7 @@ _FACT_PATTERNS = (
     # Places
     FactPattern("place", r"i (?:no longer live in|don't live in|do not live in) (?P<x>.+?)(?: any ?more)?", "No longer lives in {x}", "place:home", x="place"),
     FactPattern("place", rf"{_I} live (?P<y>in|near|close to|just outside|outside) (?P<x>.+)", "Lives {y} {x}", "place:home", x="place", y="folded"),
+    FactPattern("relation", rf"{_I} live with (?P<x>.+)", "Lives with {x}", "", x="thing"),
     FactPattern("place", rf"{_IM} (?:living|based) (?P<y>in|near) (?P<x>.+)", "Lives {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("place", r"i(?:'ve| have)? (?:just |recently )?moved to (?P<x>.+?)(?: (?:last|in|this|a|two|three|recently|\d).*)?", "Lives in {x}", "place:home", x="proper place"),
     FactPattern("place", rf"(?:{_IM}|i come|i'm originally|i am originally) from (?P<x>.+)", "Comes from {x}", "place:origin", x="proper place"),
@@ -736,6 +733,7 @@ _FACT_PATTERNS = (
     FactPattern("goal", rf"i no longer (?:want|plan|intend) to (?P<x>{_REACH}\b.*)", "No longer wants to {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"i (?:don't|do not) (?:want|plan|intend) to (?P<x>{_REACH}\b.*?) any ?more", "No longer wants to {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"(?:{_I} (?:want|hope|plan|aim|wish|intend|need|dream)|{_IM} (?:hoping|planning|trying|aiming|going|determined)|i'd (?:love|like)|i would like|my (?:\w+ )?(?:goal|dream|aim|plan|objective) is|i've decided|i dream of one day|when i grow up i want) to (?:one day |finally |eventually |really )?(?P<x>{_REACH}\b.*)", "Wants to {x}", "goal:{x}", x="wish"),
+    FactPattern("goal", r"my (?:\w+ )?(?:goal|dream|ambition|objective) is to (?P<x>[a-z]{2,}\b.*)", "Wants to {x}", "goal:{x}", x="wish"),
     # Difficulties
     FactPattern("difficulty", rf"(?:{_I} no longer (?:struggle|have (?:trouble|problems|difficulty)) with|i don't (?:struggle|have trouble) with) (?P<x>.+?)(?: any ?more)", "No longer has difficulty with {x}", "difficulty:{x}", x="subject"),
     FactPattern("difficulty", rf"{_I} no longer (?:struggle|have (?:trouble|problems|difficulty)) with (?P<x>.+)", "No longer has difficulty with {x}", "difficulty:{x}", x="subject"),
@@ -973,7 +971,6 @@ FACTS = base.FactWords(
         ),
     },
     since=r"since|from|as of",
-    appositions=r"as (?:an?|the|someone)|being|speaking as",
     leaning=words(
         """of at with without for on in from to by near until till til about after before during between per than like
         or nor then plus around under over into onto within across among"""
@@ -1222,6 +1219,7 @@ DIALOGUE = base.DialogueWords(
         "age": r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who|when|this|last|next",
         "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
         "where": r"in|at|near|from|of|to|into|around",
+        "label": r"room|plot|unit|grade|level|floor|flat|house|row|seat|platform|gate|bay|berth|bus|route|line|chapter|page|part|year|step|no|number|num|nr",
         "before_time": r"at|on|by|till|until|before|after|around|about|from|to|since|the|between|and",
         "calendar": r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|christmas|easter|i'm|ok|okay|hi|hello|hey",
         "clock": (

@@ -47,7 +47,6 @@ class FollowUpWords:
     time_nouns: Words
     # General nouns that stand for something named before ("the company"), and nouns that sort it ("what kind").
     general_nouns: Words
-    sort_nouns: Words
     sorting_words: Words
     # Ordinals and lists.
     ordinals: Mapping[str, int]
@@ -146,7 +145,6 @@ class FollowUpWords:
     # What follows or precedes the new part and is none of it ("too", "sorry").
     part_fillers: Words = frozenset()
     # Words that introduce a name after a general noun ("called"); verbs that tell nothing of their subject.
-    naming_words: Words = frozenset()
     light_verbs: Words = frozenset()
     # Gender and number ("s" or "p") of the articles, where the language has them.
     article_forms: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -224,7 +224,7 @@ _EMPTY = """principale principali maggiore maggiori migliore migliori peggiore p
     possibile possibili tipico tipica tipici tipiche diverso diversa diversi diverse vari varie specifico
     specifica specifici specifiche famoso famosa famosi famose primo prima primi prime secondo seconda terzo
     terza ultimo ultima ultimi ultime altro altra altri altre simile simili"""
-_RELATIONAL = """alternativa alternative ambito ambiti anno anni applicazione applicazioni argomento argomenti
+_RELATIONAL = """inconveniente inconvenienti pregio pregi controindicazione alternativa alternative ambito ambiti anno anni applicazione applicazioni argomento argomenti
     aspetto aspetti attore attori autore autrice autori benefici beneficio capacità capitale caratteristica
     caratteristiche carriera causa cause classe classi clima colore colori complicanze complicazioni componente
     componenti composizione condizione condizioni conseguenza conseguenze consiglio consigli contenuto
@@ -302,7 +302,6 @@ FOLLOWUPS = FollowUpWords(
         persona uomo donna artista scrittore piatto edificio museo programma software dispositivo legge trattato
         contratto procedura intervento operazione"""
     ),
-    sort_nouns=words("tipo tipi tipologia tipologie varietà specie razza razze marca marche versione modello genere"),
     sorting_words=words("che quale quali qual cosa"),
     ambiguous_ordinals=words("prima"),
     ordinals={
@@ -311,31 +310,16 @@ FOLLOWUPS = FollowUpWords(
             "quarto quarta quarti quarte,quinto quinta quinti quinte,sesto sesta,"
             "settimo settima,ottavo ottava,nono nona,decimo decima"
         ),
-        "ultimo": -1,
-        "ultima": -1,
-        "ultimi": -1,
-        "ultime": -1,
-        "penultimo": -2,
-        "penultima": -2,
-        "penultimi": -2,
-        "penultime": -2,
-        "terzultimo": -3,
-        "terzultima": -3,
+        **numbered("terzultimo terzultima,penultimo penultima penultimi penultime,ultimo ultima ultimi ultime", -3),
     },
     cardinals=numbered("uno,due,tre,quattro,cinque,sei,sette,otto,nove,dieci"),
-    neighbours={
-        "prossimo": 1,
-        "prossima": 1,
-        "successivo": 1,
-        "successiva": 1,
-        "seguente": 1,
-        "precedente": -1,
-    },
+    neighbours={**numbered("prossimo prossima successivo successiva seguente"), "precedente": -1},
     list_nouns=words(
         """punto punti voce voci elemento elementi passo passi passaggio passaggi opzione opzioni numero numeri
         n nr riga righe sezione sezioni paragrafo suggerimento suggerimenti motivo motivi ragione ragioni
         consiglio consigli metodo metodi approccio alternativa alternative scelta idea idee soluzione soluzioni
-        proposta proposte comando comandi causa cause esempio esempi argomento parte esercizio esercizi strada"""
+        proposta proposte comando comandi causa cause esempio esempi argomento parte esercizio esercizi strada
+        variante varianti attività ricetta ricette tecnica tecniche strategia strategie rimedio rimedi ipotesi"""
     ),
     list_owners=words(
         """lista elenco risposta tua tuo questi queste quelli quelle loro precedente tabella sopra due tre
@@ -687,7 +671,6 @@ FOLLOWUPS = FollowUpWords(
     own_people=words("mio mia miei mie nostro nostra"),
     person_genders={"lui": "m", "lei": "f", "mio": "m", "mia": "f", "nostro": "m", "nostra": "f"},
     text_requests=words("traduci tradurre traducimi correggi riscrivi"),
-    naming_words=words("chiamato chiamata chiamati chiamate detto detta detti dette cioè ossia"),
     light_verbs=words(
         """fare fa fanno faccio fai dare dà dai va vanno serve servono usa usano usare costa costano mettere metti prendere
         prende dire dice vuol vuole sapere funziona trovare vedere succede significa"""
@@ -811,7 +794,7 @@ _JOB = (
 )
 _KIN = (
     r"(?:sorella|fratello|sorellina|fratellino|figli[oa]|cugin[oa]|zi[oa]|nonn[oa]|amic[oa]|migliore amic[oa]|compagn[oa](?: di banco)?|"
-    r"cane|gatt[oa]|cagnolin[oa]|gattin[oa]|conigli(?:o|etto)|criceto|cavallo|pappagallo|pesce|tartaruga|nipote|nipotina|nipotino)"
+    r"cane|gatt[oa]|cagnolin[oa]|gattin[oa]|conigli(?:o|etto)|criceto|cavallo|pappagallo|pesce|tartaruga|nipote|nipotina|nipotino|capo|collega|coinquilin[oa])"
 )
 _ONLY = r"(?:madre|padre|mamma|papà|marito|moglie|ragazz[oa]|fidanzat[oa]|compagn[oa])"
 _LANGUAGE = (
@@ -837,6 +820,7 @@ _FACT_PATTERNS = (
     # Places
     FactPattern("place", rf"(?:io )?(?:non (?:vivo|abito) più) (?P<y>{_A}) ?(?P<x>.+)", "Non vive più {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("place", rf"(?:io )?(?:vivo|abito|risiedo) {_ADV}(?P<y>{_A})(?: |(?<='))(?P<x>.+)", "Vive {y} {x}", "place:home", x="place", y="folded"),
+    FactPattern("relation", r"(?:io )?(?:vivo|abito) con (?P<x>.+)", "Vive con {x}", "", x="thing"),
     FactPattern("place", r"(?:io )?mi sono (?:appena )?trasferit[oa] (?P<y>a|ad|in) (?P<x>.+)", "Vive {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("place", r"(?:io )?(?:vengo|provengo) (?P<y>da|dal|dalla|dall'|dallo|dagli) ?(?P<x>.+)", "Viene {y} {x}", "place:origin", x="proper place", y="folded"),
     FactPattern("place", r"(?:io )?sono (?:originari[oa] )?(?P<y>di) (?P<x>.+)", "Viene da {x}", "place:origin", x="proper place", y="folded"),
@@ -852,6 +836,7 @@ _FACT_PATTERNS = (
     # Goals
     FactPattern("goal", rf"(?:io )?non (?:voglio|vorrei|ho) più (?:intenzione di )?(?P<x>{_REACH}\b.*)", "Non vuole più {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"(?:io )?(?:voglio|vorrei|mi piacerebbe|ho intenzione di|ho deciso di|il mio (?:obiettivo|sogno|traguardo) (?:è|e')(?: di| quello di)?|spero di|punto a|sogno di|il mio scopo (?:è|e')(?: di)?|devo(?! (?:fare|passare (?:da|dal|dalla|per|a|al))\b)|da grande (?:voglio|vorrei)|il mio desiderio è(?: di)?) {_ADV}(?P<x>{_REACH}\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
+    FactPattern("goal", r"il mio (?:\w+ )?(?:obiettivo|sogno|traguardo|scopo) (?:è|e')(?: di| quello di)? (?P<x>\w{2,}(?:are|ere|ire|arre|orre|urre|ar|er|ir)\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
     # Difficulties
     FactPattern("difficulty", r"(?:io )?non ho più (?:difficoltà|problemi|dubbi) (?:con|su|in|nel|nella|nelle|nei|sulle|sui|sul|sulla) ?(?P<x>.+)", "Non ha più difficoltà con {x}", "difficulty:{x}", x="subject"),
     FactPattern("difficulty", r"(?:(?:ora|adesso|finalmente|ormai) )+(?:capisco|ho capito|mi sono chiare) (?P<x>(?:il|lo|la|i|gli|le|l').+)", "Non ha più difficoltà con {x}", "difficulty:{x}", x="subject"),
@@ -1099,7 +1084,6 @@ FACTS = base.FactWords(
         ),
     },
     since=r"da|dal|dall'|dallo|dalla|dai|dagli",
-    appositions=r"da|come|essendo|in quanto|in qualità di",
     leaning=words(
         """da dal dalla dai di del dello della dei degli delle a ad al allo alla ai agli alle in nel nello nella nei negli nelle con col su
         sul sulla sui per tra fra dopo prima durante senza verso circa oltre entro o oppure poi né tipo"""
@@ -1370,6 +1354,7 @@ DIALOGUE = base.DialogueWords(
         "age": r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha",
         "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
         "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
+        "label": r"stanza|camera|aula|orto|lotto|unita|livello|grado|piano|interno|posto|fila|binario|cancello|autobus|linea|capitolo|pagina|parte|passo|numero|nr|n",
         "before_time": r"il|l|alle|dalle|dal|al|le|entro|del|fino|verso|per|prima|dopo|e|tra|fra|all",
         "calendar": (
             r"lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre|natale"

@@ -101,7 +101,7 @@ def split_words(text: str) -> WordSpans:
 
 def respelled(line: WordSpans, spellings: Mapping[str, str]) -> WordSpans:
     """The same tokens with abbreviations and common typing errors written out; offsets stay those of the original."""
-    if not any(word in spellings for word in line.words):
+    if spellings.keys().isdisjoint(line.words):
         return line
     tokens = tuple(token._replace(word=spellings.get(token.word, token.word)) for token in line.tokens)
     starts: list[int] = []
@@ -203,7 +203,7 @@ def guess_language(text: str) -> str:
 def guess_language_of(words: Sequence[str]) -> str:
     """The same for the folded words of a text."""
     known = languages()
-    counts = [sum(word in own for word in words) for own in own_stop_words(known)]
+    counts = [sum(map(own.__contains__, words)) for own in own_stop_words(known)]
     best = max(counts)
     if counts.count(best) == 1:
         return known[counts.index(best)].code

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -258,5 +259,10 @@ def _best_return(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -
     return Decision(comparable[best].id, "returns", float(scores[best]), scale.return_threshold)
 
 
-def _content(text: str) -> set[str]:
-    return set(snowball_stems(text[:_CONTENT_CHARACTERS]))
+def _content(text: str) -> frozenset[str]:
+    return _stems_of(text[:_CONTENT_CHARACTERS])
+
+
+@lru_cache(maxsize=1_024)  # each message is compared with several after it
+def _stems_of(text: str) -> frozenset[str]:
+    return frozenset(snowball_stems(text))
