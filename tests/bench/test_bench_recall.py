@@ -1,6 +1,7 @@
 """The recall bench on the Italian set: it runs, its arithmetic is right, and fusion beats its parts."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,8 @@ def test_the_default_embedder_serves_italian() -> None:
 def test_raw_results_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command prints its tables and keeps one JSON line a question and system."""
     saved = tmp_path / "raw.jsonl"
-    asked = ["--data", str(ITALIAN.parent), "--embedder", "light", "--embedder", "nonsense", "--speed", "50"]
+    shutil.copy(ITALIAN, tmp_path)
+    asked = ["--data", str(tmp_path), "--embedder", "light", "--embedder", "nonsense", "--speed", "50"]
     assert main([*asked, "--save", str(saved)]) == 0
     printed = capsys.readouterr().out
     assert "nonsense is left out" in printed

@@ -42,6 +42,7 @@ def test_case_does_not_matter(text: str) -> None:
         ("she went", "go", "en"),
         ("children", "child", "en"),
         ("bought", "buys", "en"),
+        ("lives", "live", "en"),
     ],
 )
 def test_forms_of_a_word_are_one_word(one: str, other: str, language: str) -> None:

@@ -17,7 +17,7 @@ from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.prompt.context import PRIMING, Context, Material, TopicMaterial, TopicName, assemble, stable_room_of
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
 from ricordo.prompt.window import Window, fit_blocks, fit_window
-from ricordo.records.turns import Asked, Chunk, Excerpt, KnownContext, Message, Remembered, Turn, turn_id_of
+from ricordo.records.turns import LOOKBACK, Asked, Chunk, Excerpt, KnownContext, Message, Remembered, Turn, turn_id_of
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
 
@@ -69,9 +69,15 @@ class Slots:
 
 
 def load_window(
-    engine: Engine, scope: Scope, *, asking: str | None = None, before: str = "", budget: BudgetSettings | None = None
+    engine: Engine,
+    scope: Scope,
+    *,
+    asking: str | None = None,
+    before: str = "",
+    budget: BudgetSettings | None = None,
+    read: "list[Sequence[Turn]] | None" = None,
 ) -> Window:
-    """The recent turns that fit. An open turn that asks `asking` now is not history yet.
+    """The recent turns that fit; the first page goes to `read`. An open turn that asks `asking` is not history yet.
 
     A `budget` with `cache_stable` bounds the window instead of `max_turns` and `max_tokens`: by what the text `before`
     the history leaves of the stable room.
@@ -80,9 +86,9 @@ def load_window(
     try:
         if budget and budget.cache_stable == "on" and settings.max_turns != 0:
             room = stable_room_of(budget) - PRIMING - 2 * counter.message_overhead - counter.count(before)
-            window = fit_blocks(_newest_first(engine, scope, asking, most=None), max(room, 0), counter)
+            window = fit_blocks(_newest_first(engine, scope, asking, None, read), max(room, 0), counter)
         else:
-            window = fit_window(_newest_first(engine, scope, asking, settings.max_turns), settings, counter)
+            window = fit_window(_newest_first(engine, scope, asking, settings.max_turns, read), settings, counter)
     except Exception as error:  # whatever a store or a counter does, the chat goes on
         window = Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     return replace(
@@ -110,11 +116,12 @@ def compose(
     if engine.queue is not None:
         engine.queue.touch()
     crisis = screen_of(engine).crisis_in(question)
-    scope, known, window = _known_and_window(engine, scope, question, slots, budget, end_idle)
+    read = _to_refer_to(engine, question)
+    scope, known, window = _known_and_window(engine, scope, question, slots, budget, end_idle, read)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
     alone = bool(window.degraded or crisis)
-    meaning, puzzled = (Meaning(), ()) if alone else _understand(engine, scope, question)
+    meaning, puzzled = (Meaning(), ()) if alone else _understand(engine, scope, question, read[0] if read else None)
     if slots.standalone:
         meaning = replace(meaning, standalone=slots.standalone, clarification=None)
     asked = Asked(meaning.standalone or question, meaning.references)
@@ -169,7 +176,13 @@ def _assembled(engine: Engine, scope: Scope, material: Material, budget: BudgetS
 
 
 def _known_and_window(
-    engine: Engine, scope: Scope, question: str, slots: Slots, budget: BudgetSettings, end_idle: "EndIdle | None"
+    engine: Engine,
+    scope: Scope,
+    question: str,
+    slots: Slots,
+    budget: BudgetSettings,
+    end_idle: "EndIdle | None",
+    read: list[Sequence[Turn]] | None,
 ) -> tuple[Scope, KnownContext, Window]:
     """What is known beforehand, and the recent turns, condensed ones too if they fit; the chat goes on without.
 
@@ -194,7 +207,7 @@ def _known_and_window(
             degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),)
         )
     before = slots.safety + slots.system
-    return scope, known, load_window(engine, scope, asking=question, before=before, budget=budget)
+    return scope, known, load_window(engine, scope, asking=question, before=before, budget=budget, read=read)
 
 
 def _retrieved(
@@ -209,7 +222,18 @@ def _retrieved(
         return (), (_without_memory(scope, "retrieve", "chunks are unavailable", error),)
 
 
-def _understand(engine: Engine, scope: Scope, question: str) -> tuple["Meaning", tuple[str, ...]]:
+def _to_refer_to(engine: Engine, question: str) -> list[Sequence[Turn]] | None:
+    """Where to keep the page of turns that the question may refer to; None if it refers to none."""
+    if engine.settings.recall.follow_ups == "off":
+        return None
+    from ricordo.followups.reference import LONGEST_FOLLOW_UP
+
+    return [] if len(question) <= LONGEST_FOLLOW_UP else None
+
+
+def _understand(
+    engine: Engine, scope: Scope, question: str, recent: Sequence[Turn] | None
+) -> tuple["Meaning", tuple[str, ...]]:
     """What the question refers to; where that fails it is taken as it stands."""
     recall = engine.settings.recall
     if recall.follow_ups == "off":
@@ -222,7 +246,7 @@ def _understand(engine: Engine, scope: Scope, question: str) -> tuple["Meaning",
 
         find = partial(turns_that_said, engine, scope)
     try:
-        understood = understand(engine, scope, question, find=find)
+        understood = understand(engine, scope, question, find=find, recent=recent)
     except Exception as error:
         return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
     return Meaning(understood.standalone, understood.references, understood.clarification), understood.degraded
@@ -367,13 +391,22 @@ def _without_memory(scope: Scope, operation: str, problem: str, error: Exception
     return f"{problem}: {'the database is away' if isinstance(error, StoreUnavailable) else cause}"
 
 
-def _newest_first(engine: Engine, scope: Scope, asking: str | None, most: int | None) -> Iterator[Turn]:
-    """Turns from the newest on, fetched in growing pages (the first of `most`), only as far as they are read."""
+def _newest_first(
+    engine: Engine, scope: Scope, asking: str | None, most: int | None, read: list[Sequence[Turn]] | None = None
+) -> Iterator[Turn]:
+    """Turns from the newest on, fetched in growing pages (the first of `most`), only as far as they are read.
+
+    The first page goes to `read` as well, with all turns that a follow-up may refer to.
+    """
     page_size = FIRST_PAGE if most is None else most + (asking is not None)
+    if read is not None:
+        page_size = max(page_size, LOOKBACK + 1)
     before: int | None = None
     current = asking
     while page_size:
         page = engine.store.turns.page(scope.owner, scope.session_id, last=page_size, before=before)
+        if read is not None and before is None:
+            read.append(page)
         for turn in reversed(page):
             if current is not None and turn.is_open and turn.query == current:
                 current = None

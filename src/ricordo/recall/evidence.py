@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language_of
-from ricordo.recall.index import REPETITION, Links, OwnerIndex, Rows
 from ricordo.recall.quantization import Vectors, similarities
 
 if TYPE_CHECKING:
     from ricordo.languages.dates import Period
+    from ricordo.recall.index import Links, OwnerIndex, Rows
 
 Terms = NDArray[np.uint32]
 
@@ -44,6 +44,9 @@ def tokens(text: str) -> list[str]:
     """The words of a text in order, folded; a code such as "ISO-8859" gives itself and its parts."""
     found: list[str] = []
     for match in _WORD.findall(fold(text)):
+        if match.isalnum():
+            found.append(match[:_LONGEST])
+            continue
         parts = _PLAIN.findall(match)
         found.extend(part[:_LONGEST] for part in parts)
         # Joined forms are worth keeping when a digit makes them a code or a number; words only have hyphens.
@@ -178,7 +181,7 @@ _YOU = re.compile(
 def named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str]:
     """The speakers that a question names, in full or by first name; none when it names them all."""
     everyone = {name for name in speakers if name}
-    asked = set(tokens(question))
+    asked = set(tokens(question)) if everyone else set()
     named = frozenset(name for name in everyone if (parts := tokens(name)) and parts[0] in asked)
     return named if len(named) < len(everyone) else frozenset()
 
@@ -234,7 +237,7 @@ class WordEvidence:
         shares: list[float] = (np.einsum("i,ij->j", self.worths, said) / self.asked).round(9).tolist()
         return shares
 
-    def said_by(self, index: OwnerIndex, rows: Sequence[int]) -> list[tuple[list[str], list[str]]]:
+    def said_by(self, index: "OwnerIndex", rows: Sequence[int]) -> list[tuple[list[str], list[str]]]:
         """The words of the question in each of some messages, and those that only its neighbours contain."""
         around = _said_around(index.links, self.said, np.array(rows, dtype=np.intp))
         own, near = around[:, 0], around.any(axis=1)
@@ -242,7 +245,7 @@ class WordEvidence:
         return [(list(compress(self.found, mine)), list(compress(self.found, theirs))) for mine, theirs in columns]
 
 
-def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> WordEvidence:
+def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]) -> WordEvidence:
     """BM25 over each message together with its neighbours, as a share of the best score that the filters allow.
 
     Words of a neighbour count nearly as much as the message's own, but less if the neighbour is long: a short reply
@@ -263,7 +266,7 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
             said.append(column.times)
             holders = column.holders
             np.divide(column.lent, np.add(column.lent, links.norm, out=part), out=part)
-            part *= np.float32(_idf(count, holders) * (REPETITION + 1))
+            part *= np.float32(_idf(count, holders))
             total += part
         else:  # of a rare word, only the rows that it reaches
             for each in found[at]:  # the variants of a word: a message may contain two
@@ -274,7 +277,7 @@ def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) 
             reached = np.concatenate((rows, links.after[rows], links.two_after[rows], links.before[rows]))
             score = times[reached]
             score /= score + links.norm[reached]
-            score *= np.float32(_idf(count, holders) * (REPETITION + 1))
+            score *= np.float32(_idf(count, holders))
             total[reached] += score
             times[reached] = 0
         worths[place] = _idf(count + _ELSEWHERE, holders)
@@ -297,7 +300,7 @@ _FEW, _MANY = 6, 12  # words up to which a question is asked with care, and from
 _VECTORS_KNOW = {"en": 2 / 3}  # share that counts in a language in which the vectors know many kinds themselves
 
 
-def kind_evidence(index: OwnerIndex, question: str) -> Vectors | None:
+def kind_evidence(index: "OwnerIndex", question: str) -> Vectors | None:
     """Which messages name a thing of a kind that the question names ("which vegetable": "peppers"), rare ones more."""
     asked = question_words(question)
     table = _kinds()
@@ -325,7 +328,7 @@ def _kinds() -> dict[int, tuple[int, ...]]:
     return found
 
 
-def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> Rows:
+def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> "Rows":
     """The rows with the highest scores, at least half of the best, in no order."""
     rows = np.flatnonzero(allowed & (scores > best / 2))
     if len(rows) <= _LEADING:
@@ -335,13 +338,13 @@ def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> Rows:
     return found[:_LEADING]
 
 
-def _said_around(links: Links, said: "Sequence[Vectors | Rows]", rows: Rows) -> NDArray[np.bool_]:
+def _said_around(links: "Links", said: "Sequence[Vectors | Rows]", rows: "Rows") -> NDArray[np.bool_]:
     """Which words each of some rows, the two before it and the one after it contain: words x 4 x rows."""
     around = np.concatenate((rows, links.before[rows], links.two_before[rows], links.after[rows]))
     return _contained(said, around, len(links.lengths)).reshape(len(said), 4, len(rows))
 
 
-def _contained(said: "Sequence[Vectors | Rows]", rows: Rows, count: int) -> NDArray[np.bool_]:
+def _contained(said: "Sequence[Vectors | Rows]", rows: "Rows", count: int) -> NDArray[np.bool_]:
     """Which words each of some rows contains: words x rows."""
     found = np.zeros((len(said), len(rows)), dtype=np.bool_)
     mark = np.zeros(count + 1, dtype=np.bool_)
@@ -372,7 +375,7 @@ class MeaningEvidence:
 
 
 def meaning_evidence(
-    index: OwnerIndex, query: Vectors | None, words: Vectors, allowed: NDArray[np.bool_]
+    index: "OwnerIndex", query: Vectors | None, words: Vectors, allowed: NDArray[np.bool_]
 ) -> MeaningEvidence | None:
     """The evidence by vectors; a message that is not embedded yet gets its word evidence instead."""
     if query is not None and len(query) != index.dimensions:
@@ -400,7 +403,7 @@ def meaning_evidence(
     return MeaningEvidence(whole, typical)
 
 
-def substance_evidence(index: OwnerIndex, meaning: MeaningEvidence | None) -> Vectors:
+def substance_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> Vectors:
     """Whether a message can hold an answer by itself: it has enough words, or is strikingly similar in meaning."""
     enough: Vectors = np.minimum(np.float32(1), index.lengths / np.float32(_SUBSTANCE))
     if meaning is None:
@@ -409,7 +412,7 @@ def substance_evidence(index: OwnerIndex, meaning: MeaningEvidence | None) -> Ve
     return found
 
 
-def answer_evidence(index: OwnerIndex, meaning: MeaningEvidence | None) -> Vectors | None:
+def answer_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> Vectors | None:
     """How similar the question before each message is to the question asked: the message answers it."""
     if meaning is None:
         return None
@@ -420,7 +423,7 @@ def answer_evidence(index: OwnerIndex, meaning: MeaningEvidence | None) -> Vecto
     return similar[:-1]
 
 
-def assistant_evidence(index: OwnerIndex, question: str) -> Vectors | None:
+def assistant_evidence(index: "OwnerIndex", question: str) -> Vectors | None:
     """Against what the assistant said, unless the question asks for it: what people told is asked for more often."""
     if len(index.roles.names) < 2 or pointed_role(question) == "assistant":
         return None
@@ -428,7 +431,7 @@ def assistant_evidence(index: OwnerIndex, question: str) -> Vectors | None:
 
 
 def _typical(
-    index: OwnerIndex, query: Vectors, known: NDArray[np.bool_], rows: Rows | slice, alone: Vectors
+    index: "OwnerIndex", query: Vectors, known: NDArray[np.bool_], rows: "Rows | slice", alone: Vectors
 ) -> tuple[float, float]:
     """Mean and standard deviation of the similarity to all allowed messages; estimated by a sample in a large index."""
     if not index.is_exact:
@@ -438,7 +441,7 @@ def _typical(
     return float(likeness.mean()), float(likeness.std())
 
 
-def time_evidence(index: OwnerIndex, named: Sequence["Period"]) -> Vectors | None:
+def time_evidence(index: "OwnerIndex", named: Sequence["Period"]) -> Vectors | None:
     """How close in time each message is to a period that the question names.
 
     People report things a little later than they happen, so the value falls slowly after a period and faster before it.
@@ -475,7 +478,7 @@ def _messages_within(times: NDArray[np.float64], period: "Period") -> tuple[floa
     return start, end, 0
 
 
-def speaker_evidence(index: OwnerIndex, question: str) -> Vectors | None:
+def speaker_evidence(index: "OwnerIndex", question: str) -> Vectors | None:
     """1 for the messages of the role that the question asks about; less for a speaker: another may tell of them."""
     named = named_speakers(question, index.speakers.names)
     if named:
@@ -486,7 +489,7 @@ def speaker_evidence(index: OwnerIndex, question: str) -> Vectors | None:
     return index.roles.among([role]).astype(np.float32)
 
 
-def topic_evidence(index: OwnerIndex, topics: Mapping[str, float]) -> Vectors | None:
+def topic_evidence(index: "OwnerIndex", topics: Mapping[str, float]) -> Vectors | None:
     """How similar the topic of each message is to the question, as given by the caller."""
     if not topics:
         return None

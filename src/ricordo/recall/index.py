@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.engine.core import LRU
 from ricordo.recall.quantization import (
     BinaryVectors,
     QuantizedVectors,
@@ -183,7 +182,7 @@ _MOST_MATCHES = 16  # a word in more than one of so many rows is common, and kep
 _NEIGHBOUR_MEANING = 0.1
 _LARGE, _COLUMNS = 512, 128  # rows from which on an index keeps common words, and how many
 # The parameters k1 and b of BM25.
-REPETITION, _LENGTH = 1.2, 0.75
+_REPETITION, _LENGTH = 1.2, 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +264,7 @@ class OwnerIndex:
         self._vectors, self._scales = Column(np.int8, dimensions), Column(np.float32)
         self._has_vector = Column(np.bool_)
         self._links: Links | None = None
-        self._columns: LRU[tuple[int, ...], WordColumn] = LRU(_COLUMNS)
+        self._columns: dict[tuple[int, ...], WordColumn] = {}
         self._binary: BinaryVectors | None = None
         self.add(rows)
 
@@ -413,8 +412,10 @@ class OwnerIndex:
         """A common word of a large index, by its variants, in every row; None for another word."""
         if len(self) < _LARGE or _MOST_MATCHES * sum(len(each.keys) for each in matches) <= len(self):
             return None
-        if (column := self._columns.get(variants)) is None:
-            self._columns.put(variants, column := WordColumn())
+        column = self._columns.pop(variants, None) or WordColumn()
+        self._columns[variants] = column  # the last one, and the first is the one that was asked for longest ago
+        if len(self._columns) > _COLUMNS:
+            del self._columns[next(iter(self._columns))]
         column.extend(matches, self.links)
         return column
 
@@ -454,11 +455,10 @@ class OwnerIndex:
 
     def same_turn(self, row: int) -> list[int]:
         """The rows of a row's turn, its own included."""
-        session, place = self.sessions.codes[row], self._places[row][0]
-        rows = [row]
-        for onward in (self._before, self._after):
+        place, rows = self._places[row][0], [row]
+        for onward in (self._before, self._after):  # which never leave the session
             other = onward[row]
-            while other >= 0 and self._places[other][0] == place and self.sessions.codes[other] == session:
+            while other >= 0 and self._places[other][0] == place:
                 rows.append(other)
                 other = onward[other]
         return rows
@@ -523,7 +523,7 @@ class Links:
         self.pages = np.log10(np.maximum(lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)
         window = lengths + self.around(slice(0, missing), self.lending[:-1] * lengths)
         mean = max(float(window.mean()), 1.0) if missing else 1.0
-        self.norm = (REPETITION * (1 - _LENGTH + _LENGTH * np.append(window, 1) / mean)).astype(np.float32)
+        self.norm = (_REPETITION * (1 - _LENGTH + _LENGTH * np.append(window, 1) / mean)).astype(np.float32)
 
     def around(self, rows: Rows | slice, values: Vectors) -> Vectors:
         """For each of some rows the sum of its neighbours' values, for neighbours that are among these rows."""

@@ -8,6 +8,7 @@ cross-validation over conversations (docs/recall.md).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -196,14 +197,15 @@ class _Evidence:
         meant = None if self.meaning is None else self.meaning.share
         kinds = (meant, *(self.others[name] for name in _TOLD))
         told = [[0.0] * len(rows) if kind is None else kind[rows].tolist() for kind in kinds]
+        embedded = index.has_vector[rows].tolist()
         named = f"time: {', '.join(period.text for period in self.periods)}"
-        for row, (said, near), meaning, time, speaker, kind, topic in zip(
-            rows, self.words.said_by(index, rows), *told, strict=True
+        for row, known, (said, near), meaning, time, speaker, kind, topic in zip(
+            rows, embedded, self.words.said_by(index, rows), *told, strict=True
         ):
             found = [f"words: {', '.join(said)}"] if said else []
             if near:  # what only its neighbours say
                 found.append(f"words nearby: {', '.join(near)}")
-            if meaning >= 0.5 and index.has_vector[row]:
+            if meaning >= 0.5 and known:
                 found.append(f"meaning: {meaning:.2f}")
                 if not said:
                     found.append("asked in other words")
@@ -308,7 +310,8 @@ def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int]
     told += np.where(first, _LED_FIRST * through, _LED * (through - 1)) + _SAME_SPEAKER * (same - 1.0 * ~first)
     kept = _at_least(told, limit)
     place = dict(zip(rows[kept].tolist(), told[kept].tolist(), strict=True))
-    best = sorted(place, key=lambda row: (-place[row], -float(index.times[row]), index.message_ids[row]))
+    times, names = index.times, index.message_ids
+    best = sorted(place, key=lambda row: (-place[row], -float(times[row]), names[row]))
     return best[:limit], set(rows[~first & (through >= _CLEARLY)].tolist())
 
 
@@ -330,6 +333,7 @@ _COSINE_THRESHOLDS = {
 _UNMEASURED = 0.6
 
 
+@lru_cache(maxsize=64)
 def cosine_threshold(embedder: str) -> float:
     """The cosine from which on a message is relevant by meaning alone, for an embedder, whatever its version."""
     return _COSINE_THRESHOLDS.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNMEASURED)

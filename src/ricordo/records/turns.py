@@ -23,6 +23,7 @@ Json = Mapping[str, Any]
 
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 DEFAULT_AGENT = "default"
+LOOKBACK = 12  # past turns that a question may refer to without a search
 RESERVED = "ricordo:"  # how the names of those begin who are no users: no user id may
 FAILURE = "failure"  # key of the metadata of an open turn: why there is no answer yet
 _OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
