@@ -9,9 +9,10 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -23,6 +24,7 @@ from ricordo.recall.embedders.selection import choose
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import FakeClock
+from ricordo.worker import WorkQueue
 
 hypothesis_settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, database=None)
 hypothesis_settings.register_profile("explore", max_examples=1000, deadline=None)
@@ -33,6 +35,19 @@ os.environ.setdefault("RICORDO_EMBEDDER", "light")
 shared_embedders["auto"] = choose("light")
 
 pytest_plugins = ["ricordo.testing.postgres"]
+
+open_queues: WeakSet[WorkQueue] = WeakSet()
+make_queue = WorkQueue.__init__
+
+
+@wraps(make_queue)
+def make_noted_queue(queue: WorkQueue, **parts: Any) -> None:
+    """Make a queue and note it."""
+    make_queue(queue, **parts)
+    open_queues.add(queue)
+
+
+WorkQueue.__init__ = make_noted_queue  # type: ignore[method-assign]
 
 # What starts processes, servers, browsers or models, and what takes seconds to import.
 SLOW = {"bench", "local", "mcp", "multiprocessing", "openai", "playwright", "psycopg", "schemathesis", "server"}
@@ -91,6 +106,16 @@ def shorten(law: Any, attribute: str) -> None:
 def pytest_sessionfinish() -> None:
     """What is still at work beside a chat has nothing to say after the last test."""
     logging.getLogger("ricordo").addHandler(logging.NullHandler())
+
+
+@pytest.fixture(autouse=True)
+def end_of_work() -> Iterator[None]:
+    """Work after a turn ends with the test that made its memory, also where that is left open."""
+    before = set(open_queues)
+    yield
+    for queue in set(open_queues) - before:
+        queue.close()
+        open_queues.discard(queue)
 
 
 @pytest.fixture(params=["memory", "sqlite"])

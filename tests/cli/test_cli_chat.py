@@ -113,6 +113,14 @@ def test_a_failing_model_does_not_end_a_talk(cli: Cli, lesson: str, monkeypatch:
     assert (session["turn_count"], session["message_count"], session["condensation_count"]) == (2, 2, 0)
 
 
+def test_a_failing_model_logs_nothing_between_the_answers(lesson: str, tmp_path: Path) -> None:
+    """Only the sentence of the failure is on stderr, and the logger is as it was."""
+    arguments = ["chat", "What?", "-u", "anna", "--db", str(tmp_path / "m.db"), "--llm", "http://127.0.0.1:9/v1#none"]
+    ran = subprocess.run([sys.executable, "-m", "ricordo", *arguments], capture_output=True, text=True, check=False)
+    assert ran.returncode == 7
+    assert [line for line in ran.stderr.splitlines() if not line.startswith("ricordo:")] == []
+
+
 def test_the_reader_answers_for_a_model_that_is_away(cli: Cli, lesson: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the settings allow it, and its answer says so."""
     monkeypatch.setenv("RICORDO_MODEL_FALLBACK", "reader")

@@ -121,7 +121,7 @@ async def remote(url: str, key: str = "", mode: str = "auto", **headers: str) ->
     if key:
         shown["Authorization"] = f"Bearer {key}"
     async with (
-        httpx2.AsyncClient(headers=shown) as http,
+        httpx2.AsyncClient(headers=shown, timeout=60) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
         yield client

@@ -95,7 +95,7 @@ async def test_without_a_good_credential_nobody_comes_in() -> None:
     (held,) = store.keys.page("school")
     assert store.keys.revoke("school", held.id, datetime.now(UTC))
     with served(store) as url:
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=60) as http:
             for shown in ({}, {"Authorization": "Bearer rk_wrong_key"}, {"Authorization": f"Bearer {revoked}"}):
                 refused = await http.post(url, json=PING, headers=shown)
                 assert refused.status_code == 401
@@ -153,7 +153,7 @@ async def test_an_erased_user_is_locked_out() -> None:
         async with remote(url, key) as client:
             await call(client, "add_memory", text="I like tea.")
             await call(client, "delete_entities", user_id="anna")
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=60) as http:
             refused = await http.post(url, json=PING, headers={"Authorization": f"Bearer {key}"})
             assert refused.status_code == 401
 
@@ -165,7 +165,7 @@ async def test_only_pages_that_may_call_do() -> None:
     with served(store, cors_origins=("https://chat.example.org",)) as url:
         shown = {"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"}
         host = url.removesuffix("/mcp")
-        async with httpx2.AsyncClient(headers=shown) as http:
+        async with httpx2.AsyncClient(headers=shown, timeout=60) as http:
             for origin, status in (("https://evil.example", 403), ("https://chat.example.org", 200), (host, 200)):
                 assert (await http.post(url, json=PING, headers={"Origin": origin})).status_code == status
             for method in ("GET", "DELETE", "PUT", "HEAD"):
@@ -180,7 +180,7 @@ async def test_where_everybody_is_let_in_only_names_of_this_machine_lead_here() 
             await call(client, "add_memory", text="I like tea.")
             entities = (await call(client, "list_entities"))["results"]
             assert entities[0]["id"] == ANONYMOUS
-        async with httpx2.AsyncClient(headers={"Accept": "application/json, text/event-stream"}) as http:
+        async with httpx2.AsyncClient(headers={"Accept": "application/json, text/event-stream"}, timeout=60) as http:
             assert (await http.post(url, json=PING)).status_code == 200
             assert (await http.post(url, json=PING, headers={"Host": "evil.example"})).status_code == 421
 
@@ -195,7 +195,7 @@ async def test_hostile_bodies_are_refused() -> None:
         "Content-Type": "application/json",
     }
     with served(store, body_bytes=4096) as url:
-        async with httpx2.AsyncClient(headers=shown) as http:
+        async with httpx2.AsyncClient(headers=shown, timeout=60) as http:
             for body in (b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"jsonrpc": "1.0"}', b"[" * 2_000, b"x" * 5_000):
                 assert 400 <= (await http.post(url, content=body)).status_code < 500, body[:20]
         async with remote(url, key) as client:
@@ -232,7 +232,7 @@ async def test_messages_that_come_together_are_all_answered() -> None:
     with served(MemoryStore(), auth=False) as url:
         headers = {"Accept": "application/json, text/event-stream"}
         answers: list[int] = []
-        async with httpx2.AsyncClient(headers=headers) as http, anyio.create_task_group() as tasks:
+        async with httpx2.AsyncClient(headers=headers, timeout=60) as http, anyio.create_task_group() as tasks:
 
             async def ping() -> None:
                 answers.append((await http.post(url, json=PING)).status_code)

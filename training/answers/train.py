@@ -28,7 +28,7 @@ from ricordo.chat.question import memory_question
 
 ANSWERED = ("fact", "recall", "update", "list", "count")
 REFUSED = ("refuse", "nowhere")
-RANKING_PENALTY, ANSWER_PENALTY, REPLACED_PENALTY = 5.0, 40.0, 10.0
+RANKING_PENALTY, ANSWER_PENALTY, REPLACED_PENALTY = 5.0, 40.0, 15.0
 FOREIGN, GENERAL = 3, 2  # questions of other rows, and of general knowledge, for each row
 SHARES = {"deleted": 0.2, "foreign": 0.4, "general": 0.4}  # weights of questions without an answer
 PAST = 0.3  # weight, in the ranking, of a message that held the answer before: another model tells what counts now

@@ -14,8 +14,8 @@ from ricordo.chat.citations import CitationCheck
 from ricordo.chat.material_reader import read, words_of
 from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
-from ricordo.chat.past import READER, MemoryPassage, Past
-from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act
+from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
+from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act, memory_question
 from ricordo.errors import LLMError, RicordoError
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import main_kind
@@ -44,6 +44,7 @@ class Task:
     language: str
     said: tuple[str, ...] = ()
     past: Past | None = None
+    act: DialogueAct | None = None  # of the question, where it is known already
 
     @property
     def standalone(self) -> str:
@@ -102,7 +103,7 @@ class Reader:
     def _answered(self, task: Task) -> Answered:
         if task.past is None:
             return self._from_material(task)
-        act = dialogue_act(task.question)
+        act = task.act or dialogue_act(task.question)
         states = act.about_oneself and bool(facts_of_message(task.question))
         if act.act == "statement" and not states and dialogue_act(task.standalone or "").act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
@@ -136,7 +137,8 @@ class Reader:
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
         recalled = None if pointed else reader().recall(task.question)
         if task.standalone and not (pointed or (recalled and recalled.found)):
-            recalled = reader().recall(task.standalone)
+            again = reader().recall(task.standalone)
+            recalled = recalled if recalled and not _speaks_of_it(again, recalled, task.question) else again
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
         if recalled is None or (material.cited and not recalled.of_user and _is_weaker(recalled, material)):
@@ -154,6 +156,16 @@ class Reader:
     def _from_memory(self, told: MemoryAnswer, act: DialogueAct) -> Answered:
         answered = Answered(told.text, (), (), told.confidence, self.name, act=act.act)
         return replace(answered, sources=told.sources, options=told.options)
+
+
+def _speaks_of_it(again: MemoryAnswer | None, first: MemoryAnswer, question: str) -> bool:
+    """Whether the answer to a standalone question still holds the question's own words, if the first one did."""
+    asked = memory_question(question)
+    held = [
+        any(MessageWords.of(each.text).heard(asked) for each in told.sources) if told else False
+        for told in (first, again)
+    ]
+    return held[1] or not held[0]
 
 
 def _is_weaker(recalled: MemoryAnswer, material: Answered) -> bool:

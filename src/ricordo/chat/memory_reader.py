@@ -5,15 +5,23 @@ answer. Nothing is concluded: every sentence beside the fixed phrases is a quote
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ricordo.chat.answerability import DENIED, Findings, ScoredMemory, lacks_detail, score_memory, stems_of
-from ricordo.chat.past import UNTYPED, MessageWords, alternatives, enumerates, speaks_of_person
+from ricordo.chat.answerability import (
+    DENIED,
+    RELATED_FROM,
+    Findings,
+    ScoredMemory,
+    lacks_detail,
+    score_memory,
+    stems_of,
+)
+from ricordo.chat.passages import best_part, shortened
+from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
 from ricordo.chat.question import (
-    FIRST_PERSON,
     SMALL_TALK,
     DialogueAct,
     MemoryQuestion,
@@ -24,19 +32,15 @@ from ricordo.chat.question import (
     memory_question,
     synonyms,
 )
-from ricordo.languages.dates import Period, periods, relative_day
-from ricordo.languages.registry import AnyLanguage, all_words
+from ricordo.languages.dates import periods, relative_day
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import guess_language, sentences
-from ricordo.people.facts.judge import describe
-from ricordo.people.facts.merge import SINGLE, group_of
+from ricordo.people.facts.merge import group_of
 from ricordo.people.facts.statements import announces, facts_of_message
-from ricordo.recall.evidence import snowball_stems, tokens
 
 if TYPE_CHECKING:
     from ricordo.chat.past import MemoryPassage, Past
     from ricordo.languages.base import ReaderPhrases
-    from ricordo.records.derived import Fact
 
 _NEAR_THE_BEST = 0.35
 _LATER_FROM = 0.2
@@ -44,14 +48,12 @@ _BESIDE_FROM = 0.5  # share of the best quote's coverage that one beside it need
 _MEANT_FROM = 0.5  # least probability of a known subject where a question is not about the user and shares no word
 _FACT_CONFIDENCE = 0.9
 _MOST_QUOTES, _MOST_LISTED = 2, 6
-_RIVAL_FROM = 0.8  # share of the best quote's coverage that a newer one needs to replace it
-_LONGEST_QUOTE = 320  # characters
+_RIVAL_FROM = 0.8  # share of the best quote's coverage that an older one needs to have counted before it
 _LONGEST_LINE = 180
 _CONFIRMED_FROM = 0.8  # least coverage of a claim by one message
 _NEAREST_FROM = 0.15
 _MOST_LINES = 14
 _MOST_KNOWN, _MOST_PAST = 8, 4
-_FORGOTTEN_FROM = 0.6  # share of the words of what is to be forgotten that one sentence holds
 _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
 _I_ASKED = AnyLanguage(r"\b(?:<dialogue.i_asked>)\b", flags=0)
@@ -59,10 +61,6 @@ _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dial
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
 _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+)", flags=re.IGNORECASE)
-_ASKED_FACTS = {
-    group: AnyLanguage(rf"\b(?:<dialogue.asked_facts:{group}>)\b", flags=0)
-    for group in ("age", "home", "work", "study", "origin")
-}
 _OWN = {group: AnyLanguage(rf"<dialogue.held:own_{group}>", flags=0) for group in ("work", "home")}
 _CORRECTED = AnyLanguage(r"^\W*(?:<dialogue.corrections>)\b", flags=0)
 _FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
@@ -138,25 +136,11 @@ class MemoryReader:
         return MemoryAnswer(phrase.replace("{quote}", f"“{quote}”"), 1.0)
 
     def _forget(self, content: str) -> MemoryAnswer:
-        """Forget the messages that speak of something and the facts in them, and tell which; else nothing."""
-        commands = all_words("facts.command_words")
-        subject = " ".join(word for word in content.split() if not commands.issuperset(tokens(word)))
-        asked = replace(memory_question(subject), wanted=memory_question(content).wanted)
-        every = [*self._past.facts, *self._past.superseded]
-        said = {each.message_id: each for each in (*self._past.passages(subject), *self._past.sources(every))}
-        own = {key: each for key, each in said.items() if _speaks_of(each.text, asked)}
-        facts = [fact for fact in every if _speaks_of(fact.text, asked) or _is_told_there(fact, own, asked)]
-        if not (own or facts) and subject == subject.lower():
-            groups = SINGLE.intersection((describe(content)[1], *_asked_groups(asked), *folded(content).split()))
-            facts = [fact for fact in every if group_of(fact.about) in groups]
-            facts = facts if len({fact.about for fact in facts}) == 1 else []
-        if not (own or facts):
-            return MemoryAnswer(self._phrases.nothing_to_forget, 1.0)
-        self._past.forget(own.values(), facts)
-        held = {source.message_id for fact in facts for source in fact.sources}
-        told = [fact.text for fact in facts]
-        told += [f"“{shortened(each.text, _LONGEST_LINE)}”" for key, each in own.items() if key not in held]
-        return MemoryAnswer(self._phrases.forgotten.replace("{quote}", "; ".join(dict.fromkeys(told))), 1.0)
+        """Forget what was said of something, and tell what that was."""
+        facts, said = self._past.forget_about(content)
+        told = [fact.text for fact in facts] + [f"“{shortened(each.text, _LONGEST_LINE)}”" for each in said]
+        phrase = self._phrases.forgotten if told else self._phrases.nothing_to_forget
+        return MemoryAnswer(phrase.replace("{quote}", "; ".join(dict.fromkeys(told))), 1.0)
 
     def item(self, text: str) -> MemoryAnswer:
         """The message that holds one thing of a list that was quoted before; that none is meant, if there is none."""
@@ -175,7 +159,7 @@ class MemoryReader:
             return known
         findings = score_memory(asked, self._past.passages(question))
         every = findings.passages
-        if _asked_groups(asked) == ["age"]:  # the age of a child is not the user's
+        if asked.fact_groups == ["age"]:  # the age of a child is not the user's
             every = tuple(each for each in every if _may_be_own(each.passage))
         found = every if earlier else self._current(every)
         own = _own_statements(findings.passages, asked)
@@ -188,7 +172,7 @@ class MemoryReader:
             return None  # a question for anybody, and none of its words was said
         if not any(speaks_of_person(each.passage, asked) for each in found[:_MOST_QUOTES]):
             return None  # "what is my husband called", and only the son was talked of
-        known_subject = bool(found) and (asked.is_personal or findings.is_related)
+        known_subject = bool(found) and (asked.is_personal or findings.related >= RELATED_FROM)
         names = alternatives(found[0].passage.text, asked) if known_subject else []
         named = any(folded(name) in asked.text for name in names)
         if names and not named:
@@ -221,12 +205,12 @@ class MemoryReader:
         others = (each for each in found[1:] if each.coverage >= least and _is_near(each, found[0]))
         near = _distinct([found[0], *others])
         if earlier:
-            return _with_answer(self._before(found) or _oldest(near[:_MOST_QUOTES]), found, asked)
+            return _with_answer(self._before(found) or [_oldest(near[:_MOST_QUOTES])], found, asked)
         if listed:
             every = _distinct([*near, *_holders(found, asked)])[: _MOST_LISTED - len(last)]
             agreeing = [each for each in every if _agrees(each.passage.text, asked)]
             return sorted({*(agreeing or every), *last}, key=lambda each: each.passage.said_at)
-        return _with_answer(_newest(near[: 1 if self._is_brief else _MOST_QUOTES]), found, asked)
+        return _with_answer(near[: 1 if self._is_brief else _MOST_QUOTES], found, asked)
 
     def _before(self, found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
         """What the best message replaced, the one that shares most with it; empty if it replaced none."""
@@ -250,7 +234,7 @@ class MemoryReader:
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
-        groups = ["name"] if asked.own_name else _asked_groups(asked)
+        groups = ["name"] if asked.own_name else asked.fact_groups
         facts = [fact for fact in self._past.facts if _in_groups(fact.about, groups)]
         # A fact without anything of the wanted type replaced another one wrongly: that one counts.
         older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
@@ -261,7 +245,7 @@ class MemoryReader:
 
     def _past_fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The messages of facts that the question asks for and that hold no more, told as past; None without any."""
-        groups = _asked_groups(asked)
+        groups = asked.fact_groups
         facts = [fact for fact in self._past.superseded if _in_groups(fact.about, groups)]
         lines, quoted = [], []
         for fact in facts[-_MOST_QUOTES:]:
@@ -281,14 +265,14 @@ class MemoryReader:
         if not found:
             return MemoryAnswer(self._phrases.never_said, 0.5, found=False)
         best = found[0]
-        told = self._bears_out(best, message, content)
+        told = self._bears_out(best, content)
         phrase = self._phrases.confirmed if told and not own else self._phrases.you_said if told else ""
         if not phrase and best.coverage < _NEAREST_FROM and best.probability < _NEAREST_FROM:
             return MemoryAnswer(self._phrases.never_said, 0.5, found=False)
         text = self._filled(phrase or self._phrases.nearest, best.passage, asked)
         return MemoryAnswer(text, round(best.coverage, 3), (best.passage,))
 
-    def _bears_out(self, best: ScoredMemory, message: str, content: str) -> bool:
+    def _bears_out(self, best: ScoredMemory, content: str) -> bool:
         text = folded(best.passage.text)
         if best.coverage < _CONFIRMED_FROM or not memory_question(content).terms:
             return False
@@ -306,16 +290,15 @@ class MemoryReader:
         about = memory_question(subject)
         last = _LAST.search(folded(question)) is not None
         if about.terms and not (spans or last) and (found := self._about(about, subject)):
-            return self._told(found)
-        lines = self._session_talk(spans, last=last)
+            return self._told(found, apart=not any(MessageWords.of(each.text).heard(about) for each in found))
+        lines = self._past.talk_of(spans, last=last, most=_MOST_LINES)
         if _I_ASKED.search(folded(question)):
             lines = [each for each in lines if dialogue_act(each.text).act == "question"] or lines
         if about.terms:  # of that time only what was said of the subject, if anything was
             on_it = {each.turn_number for each in lines if MessageWords.of(each.text).heard(about)}
             lines = [each for each in lines if each.turn_number in on_it] or lines
         then = last or not spans or any(span.start <= each.said_at < span.end for span in spans for each in lines)
-        told = self._told(lines)
-        return told if then or not lines else replace(told, text=f"{self._phrases.no_talk} {told.text}", found=False)
+        return self._told(lines, apart=not then)
 
     def _about(self, asked: MemoryQuestion, subject: str) -> list["MemoryPassage"]:
         found = score_memory(asked, self._past.passages(subject)).passages
@@ -323,35 +306,18 @@ class MemoryReader:
         near = [each.passage for each in found if each.coverage > 0 or each.passage.score >= 0.75 * best > 0]
         return sorted(near[:_MOST_LINES], key=lambda each: (each.said_at, each.turn_number, each.role != "user"))
 
-    def _session_talk(self, spans: Sequence[Period], *, last: bool) -> list["MemoryPassage"]:
-        start = min((span.start for span in spans), default=None)
-        end = max((span.end for span in spans), default=None)
-        if last:
-            start = end = None
-        sessions = self._past.sessions(start, end) or self._past.sessions(
-            start - timedelta(days=2) if start else None, end + timedelta(days=2) if end else None
-        )
-        if last:  # not the present one, if there is another
-            sessions = sorted(sessions, key=lambda each: each.id == self._past.session_id)
-        told, nearest = list["MemoryPassage"](), list["MemoryPassage"]()
-        for session in sessions:
-            lines = self._past.talk(session, asked=True)
-            nearest = nearest or (lines if start or self._past.talk(session) else [])
-            told = [each for each in lines if start and end and start <= each.said_at < end] + told
-            if (nearest and not start) or len(told) >= _MOST_LINES:
-                break
-        return told or nearest
-
-    def _told(self, lines: Sequence["MemoryPassage"]) -> MemoryAnswer:
+    def _told(self, lines: Sequence["MemoryPassage"], *, apart: bool) -> MemoryAnswer:
+        """Messages in order, after the sentence that nothing was found where they are `apart` from what is asked."""
         kept = [each for each in lines if len(each.text.split()) > 2][:_MOST_LINES]
         if not kept:
             return MemoryAnswer(self._phrases.no_talk, 0.5, found=False)
         days = dict.fromkeys(self._day(each.said_at) for each in kept)
-        written = [self._phrases.talk.replace("{day}", "; ".join(days))]
+        said = self._phrases.talk.replace("{day}", "; ".join(days))
+        written = [f"{self._phrases.no_talk} {said}" if apart else said]
         for each in kept:
             phrase = self._phrases.talk_user if each.role == "user" else self._phrases.talk_assistant
             written.append(phrase.replace("{quote}", shortened(each.text, _LONGEST_LINE)))
-        return MemoryAnswer("\n".join(written), 0.8, tuple(kept))
+        return MemoryAnswer("\n".join(written), 0.8, tuple(kept), found=not apart)
 
     def about_user(self) -> MemoryAnswer | None:
         """What the user wished, what is no longer true, and what they said of themselves, in order."""
@@ -396,29 +362,6 @@ class MemoryReader:
         return phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
 
 
-def _speaks_of(text: str, asked: MemoryQuestion) -> bool:
-    """Whether a sentence of a text holds most of the words that name something."""
-    terms = list(zip(asked.terms, asked.alike, strict=True))
-    for start, end in sentences(text):
-        words = MessageWords.of(text[start:end])
-        said = frozenset[str]().union(*words.stems)
-        typed = asked.wanted not in UNTYPED and bool(words.fillers(asked))  # "her age": "she turned 40"
-        if terms and typed + sum(heard(*term, said) for term in terms) >= _FORGOTTEN_FROM * len(terms):
-            return True
-    return False
-
-
-def _is_told_there(fact: "Fact", own: Mapping[str, "MemoryPassage"], asked: MemoryQuestion) -> bool:
-    """Whether a fact was learned from words that speak of something, or that lean on others of their sentence."""
-    for source in fact.sources:
-        text = own[source.message_id].text if source.message_id in own else ""
-        leans = not FIRST_PERSON.search(folded(source.quote))
-        around = (text[start:end] for start, end in sentences(text) if leans and source.quote in text[start:end])
-        if text and any(_speaks_of(each, asked) for each in (source.quote, *around)):
-            return True
-    return False
-
-
 def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
     """Without a passage that says the same as a better one."""
     kept: list[ScoredMemory] = []
@@ -431,14 +374,10 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
 
 
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
-    """Whether a passage is nearly as good as the best, or a later answer of the same speaker that may replace it."""
+    """Whether a passage is nearly as good as the best."""
     if one.replaced or (best.answers and best.coverage > 0 and not one.coverage):
         return False
-    if one.probability >= _NEAR_THE_BEST * best.probability:
-        return True
-    later = one.passage.said_at > best.passage.said_at and one.passage.session_id != best.passage.session_id
-    rival = best.answers and one.answers and one.coverage > 0 and one.passage.role == best.passage.role
-    return rival and later and one.probability >= _LATER_FROM * best.probability
+    return one.probability >= _NEAR_THE_BEST * best.probability
 
 
 def _agrees(text: str, asked: MemoryQuestion) -> bool:
@@ -473,30 +412,10 @@ def _with_answer(
     return chosen
 
 
-def _newest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
-    """Without an older quote of the same speaker where two sessions each hold an answer: what was said last counts."""
-    speaker = chosen[0].passage.role
-    rivals = _rivals(chosen)
-    if len({each.passage.session_id for each in rivals}) < 2:
-        return chosen
-    last = max(rivals, key=lambda each: each.passage.said_at)
-    return [last, *(each for each in chosen if each.passage.role != speaker)]
-
-
-def _oldest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
-    """The oldest of the quotes of the same speaker that each hold an answer: what counted before."""
-    rivals = _rivals(chosen)
+def _oldest(chosen: list[ScoredMemory]) -> ScoredMemory:
+    """The oldest of the quotes that speak of the question's subject as much as the best one: what counted before."""
     least = _RIVAL_FROM * chosen[0].coverage
-    ordered = sorted(chosen, key=lambda each: (each.coverage < least, each.passage.said_at))
-    return [min(rivals, key=lambda each: each.passage.said_at)] if len(rivals) > 1 else ordered
-
-
-def _rivals(chosen: Sequence[ScoredMemory]) -> list[ScoredMemory]:
-    """The quotes of the best one's speaker that hold an answer and speak of the question's subject as much."""
-    best = chosen[0]
-    least = _RIVAL_FROM * best.coverage if best.answers and best.coverage > 0 else 2.0  # no message covers more than 1
-    alike = (each for each in chosen if each.answers and each.passage.role == best.passage.role)
-    return [each for each in alike if each.coverage >= least]
+    return min((each for each in chosen if each.coverage >= least), key=lambda each: each.passage.said_at)
 
 
 def _holders(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
@@ -526,9 +445,7 @@ def _may_be_own(passage: "MemoryPassage") -> bool:
 
 def _own_statements(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list["MemoryPassage"]:
     """The messages in which the user says what their work is ("illustrator here"), or where they live, if asked for."""
-    patterns = [
-        _OWN[group] for group in _asked_groups(asked) if group == "home" or (group, asked.wanted) == ("work", "")
-    ]
+    patterns = [_OWN[group] for group in asked.fact_groups if group == "home" or (group, asked.wanted) == ("work", "")]
     said = (each.passage for each in found if each.passage.role == "user")
     return [each for each in said if any(pattern.search(folded(each.text)) for pattern in patterns)]
 
@@ -540,42 +457,11 @@ def _takes_up(new: "MemoryPassage", old: "MemoryPassage") -> bool:
 
 def _tells_it(text: str, asked: MemoryQuestion) -> bool:
     """Whether the message of a fact tells it: true unless it is the user's work and nothing there speaks of work."""
-    if asked.wanted or _asked_groups(asked) != ["work"] or _OWN["work"].search(folded(text)):
+    if asked.wanted or asked.fact_groups != ["work"] or _OWN["work"].search(folded(text)):
         return True
     pairs = [(forms(word), like) for word in asked.words if (like := synonyms(word))]
     return any(heard(*pair, each) for pair in pairs for each in MessageWords.of(text).stems)
 
 
-def _asked_groups(asked: MemoryQuestion) -> list[str]:
-    """The groups of facts of the user that a question asks for."""
-    return [group for group, pattern in _ASKED_FACTS.items() if pattern.search(asked.text)]
-
-
 def _in_groups(about: str, groups: Sequence[str]) -> bool:
     return about in groups or group_of(about) in groups
-
-
-def best_part(text: str, asked: MemoryQuestion) -> str:
-    """A short text whole; of a long one the sentence that covers the question best, with its neighbours."""
-    flat = " ".join(text.split())
-    if len(flat) <= _LONGEST_QUOTE:
-        return flat
-    parts = [" ".join(text[start:end].split()) for start, end in sentences(text)]
-    wanted = {one for term in asked.terms for one in term} | {one for like in asked.alike for one in like}
-    shares = [len(wanted.intersection(snowball_stems(part, guess_language(part)))) for part in parts]
-    at = max(range(len(parts)), key=lambda index: (shares[index], -index)) if parts else 0
-    kept, first, last = parts[at] if parts else flat, at, at
-    while True:
-        grown = False
-        for near in (last + 1, first - 1):
-            if 0 <= near < len(parts) and len(kept) + len(parts[near]) < _LONGEST_QUOTE:
-                kept = f"{kept} {parts[near]}" if near > last else f"{parts[near]} {kept}"
-                first, last, grown = min(first, near), max(last, near), True
-        if not grown:
-            return shortened(kept, 2 * _LONGEST_QUOTE)
-
-
-def shortened(text: str, most: int) -> str:
-    """A text on one line, cut at a word."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= most else flat[:most].rsplit(" ", 1)[0] + "…"

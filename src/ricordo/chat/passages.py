@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ricordo.chat.citations import check
-from ricordo.chat.question import QuestionKind, SubjectWord, subject_words
+from ricordo.chat.question import MemoryQuestion, QuestionKind, SubjectWord, subject_words
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.text import fold, guess_language, sentences
@@ -341,3 +341,29 @@ def _unit(number: float) -> float:
 def without_citations(text: str) -> str:
     """The text without anything that looks like a citation."""
     return check(text, ()).text if "[" in text else text
+
+
+_LONGEST_QUOTE = 320  # characters
+
+
+def best_part(text: str, asked: MemoryQuestion) -> str:
+    """A short text whole; of a long one the sentence that covers the question best, with its neighbours."""
+    flat = " ".join(text.split())
+    if len(flat) <= _LONGEST_QUOTE:
+        return flat
+    parts = [" ".join(text[start:end].split()) for start, end in sentences(text)]
+    wanted = {one for term in asked.terms for one in term} | {one for like in asked.alike for one in like}
+    shares = [len(wanted.intersection(snowball_stems(part, guess_language(part)))) for part in parts]
+    at = max(range(len(parts)), key=lambda index: (shares[index], -index)) if parts else 0
+    kept = parts[at] if parts else flat
+    for near in (*range(at + 1, len(parts)), *range(at - 1, -1, -1)):
+        if len(kept) + len(parts[near]) >= _LONGEST_QUOTE:
+            break
+        kept = f"{kept} {parts[near]}" if near > at else f"{parts[near]} {kept}"
+    return shortened(kept, 2 * _LONGEST_QUOTE)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text on one line, cut at a word."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[:most].rsplit(" ", 1)[0] + "…"

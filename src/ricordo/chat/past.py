@@ -5,26 +5,40 @@ source of their own, and neither are questions that it answered.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from ricordo.chat.question import FIRST_PERSON, STATED, MemoryQuestion, folded, forms, heard, synonyms
-from ricordo.languages.registry import AnyLanguage, language
-from ricordo.languages.text import guess_language
+from ricordo.chat.question import (
+    FIRST_PERSON,
+    STATED,
+    MemoryQuestion,
+    folded,
+    forms,
+    heard,
+    memory_question,
+    synonyms,
+)
+from ricordo.languages.registry import AnyLanguage, all_words, language
+from ricordo.languages.text import guess_language, sentences
+from ricordo.people.facts.judge import describe
+from ricordo.people.facts.merge import SINGLE, group_of
+from ricordo.recall.evidence import tokens
 from ricordo.recall.ranking import cosine_threshold
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 
 if TYPE_CHECKING:
+    from ricordo.languages.dates import Period
     from ricordo.memory import Memory
     from ricordo.records.derived import Fact
 
 READER = "reader"
 _NOT_TALK = (READER, "clarification", "safety")  # answerers whose answers are no source
 _SEARCHED = 24
+_FORGOTTEN_FROM = 0.6  # share of the words of what is to be forgotten that one sentence holds
 _SESSIONS = 40  # sessions looked at for the talk of a day
 
 
@@ -188,13 +202,72 @@ class Past:
         found = [passage for turn in turns for passage in self._read(turn, {}) if passage.message_id in wanted]
         return sorted(found, key=lambda each: each.said_at)
 
-    def forget(self, passages: Iterable[MemoryPassage], facts: Sequence["Fact"]) -> None:
+    def talk_of(self, spans: Sequence["Period"], *, last: bool, most: int) -> list[MemoryPassage]:
+        """The messages of some days, or of the last session; of the nearest session where there are none."""
+        start = None if last else min((span.start for span in spans), default=None)
+        end = None if last else max((span.end for span in spans), default=None)
+        near = timedelta(days=2)
+        sessions = self.sessions(start, end) or self.sessions(start and start - near, end and end + near)
+        if last:  # not the present one, if there is another
+            sessions = sorted(sessions, key=lambda each: each.id == self.session_id)
+        told, nearest = list[MemoryPassage](), list[MemoryPassage]()
+        for session in sessions:
+            lines = self.talk(session, asked=True)
+            nearest = nearest or (lines if start or self.talk(session) else [])
+            told = [each for each in lines if start and end and start <= each.said_at < end] + told
+            if (nearest and not start) or len(told) >= most:
+                break
+        return told or nearest
+
+    def forget_about(self, content: str) -> tuple[list["Fact"], list[MemoryPassage]]:
+        """Forget the messages that speak of something and the facts in them; these facts, and the other messages."""
+        commands = all_words("facts.command_words")
+        subject = " ".join(word for word in content.split() if not commands.issuperset(tokens(word)))
+        asked = replace(memory_question(subject), wanted=memory_question(content).wanted)
+        every = [*self.facts, *self.superseded]
+        said = {each.message_id: each for each in (*self.passages(subject), *self.sources(every))}
+        own = {key: each for key, each in said.items() if _speaks_of(each.text, asked)}
+        facts = [fact for fact in every if _speaks_of(fact.text, asked) or _is_told_there(fact, own, asked)]
+        if not (own or facts) and subject == subject.lower():
+            groups = SINGLE.intersection((describe(content)[1], *asked.fact_groups, *folded(content).split()))
+            facts = [fact for fact in every if group_of(fact.about) in groups]
+            facts = facts if len({fact.about for fact in facts}) == 1 else []
+        if own or facts:
+            self._forget(own, facts)
+        held = {source.message_id for fact in facts for source in fact.sources}
+        return facts, [each for key, each in own.items() if key not in held]
+
+    def _forget(self, message_ids: Iterable[str], facts: Sequence["Fact"]) -> None:
         """Forget facts, and keep messages out of answers and prompts, with the command and its answer."""
         for fact in facts:
             self._memory.forget_fact(fact.id, user_id=self._user, agent_id=self._agent)
         own = [f"{self._turn_id}:{part}" for part in ("query", "response")] if self._turn_id else []
-        for message_id in (*(passage.message_id for passage in passages), *own):
+        for message_id in (*message_ids, *own):
             self._memory.forget_message(message_id, user_id=self._user)
+
+
+def _speaks_of(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a sentence of a text holds most of the words that name something."""
+    terms = list(zip(asked.terms, asked.alike, strict=True))
+    for start, end in sentences(text):
+        words = MessageWords.of(text[start:end])
+        said = frozenset[str]().union(*words.stems)
+        named = sum(heard(*term, said) for term in terms)
+        typed = asked.wanted not in UNTYPED and bool(words.fillers(asked))  # "my sister's age": "my sister turned 40"
+        if named and typed + named >= _FORGOTTEN_FROM * len(terms):
+            return True
+    return False
+
+
+def _is_told_there(fact: "Fact", own: Mapping[str, MemoryPassage], asked: MemoryQuestion) -> bool:
+    """Whether a fact was learned from words that speak of something, or that lean on others of their sentence."""
+    for source in fact.sources:
+        text = own[source.message_id].text if source.message_id in own else ""
+        leans = not FIRST_PERSON.search(folded(source.quote))
+        around = (text[start:end] for start, end in sentences(text) if leans and source.quote in text[start:end])
+        if text and any(_speaks_of(each, asked) for each in (source.quote, *around)):
+            return True
+    return False
 
 
 _HELD = {
@@ -207,6 +280,7 @@ _HELD = {
 _AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind a number that may be an age
 AMOUNT = AnyLanguage(r"\d.*|(?:<dialogue.held:amount>)", flags=0)  # behind a number other nouns are what is counted
 _BEFORE_TIME = AnyLanguage(r"(?:<dialogue.held:before_time>)", flags=0)
+_LABELLED = AnyLanguage(r"(?:<dialogue.held:label>)", flags=0)
 _DATED = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|:\d\d)|(?:1[5-9]|20)\d\ds?|\d{1,2}\.[0-5]\d")
 _WHERE = AnyLanguage(r"(?:<dialogue.held:where>)", flags=0)  # the word before a place
 _FITTING = frozenset(("age", "amount", "number", "time"))
@@ -286,6 +360,16 @@ class MessageWords:
             return [at for at, word in enumerate(self.plain) if word not in small and len(word) > 2]
         return self.matching(kind)
 
+    def tells_which(self, noun: frozenset[str], alike: frozenset[str]) -> bool:
+        """Whether a noun is said with a word right before or behind it that may tell which one is meant."""
+        small = language(guess_language(self.text)).vocabulary.stop_words
+        for at in (at for at, said in enumerate(self.stems) if heard(noun, alike, said)):
+            for one in (at - 1, at + 1):
+                near = 0 <= one < len(self.plain) and self.clauses[one] == self.clauses[at]
+                if near and self.plain[one] not in small:
+                    return True
+        return False
+
     def subjects(self) -> list[str]:
         """The words that may name what a message speaks of: no names, numbers, amounts or times."""
         small = language(guess_language(self.text)).vocabulary.stop_words
@@ -304,8 +388,10 @@ class MessageWords:
         dated = _DATED.fullmatch(word) is not None
         after = self.plain[at + 1] if at + 1 < len(self.spans) and self.spans[at + 1][0] - end <= 1 else ""
         lone = not after or after in language(guess_language(self.text)).vocabulary.stop_words
+        before = self.plain[at - 1] if at and start - self.spans[at - 1][1] <= 1 else ""
+        if kind != "number" and _LABELLED.fullmatch(before):  # "room 21" is no age
+            return False
         if kind == "time":
-            before = self.plain[at - 1] if at and start - self.spans[at - 1][1] <= 1 else ""
             named = _HELD["time"].fullmatch(after) is not None and not after[:1].isdigit()
             return not word[0].isdigit() or dated or named or (lone and _BEFORE_TIME.fullmatch(before) is not None)
         if kind == "age":

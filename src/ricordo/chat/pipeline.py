@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.past import Past
-from ricordo.chat.question import dialogue_act
+from ricordo.chat.question import DialogueAct, dialogue_act
 from ricordo.chat.response import (
     STOPPED,
     ChatRequest,
@@ -45,6 +45,7 @@ from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError,
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import told_note
 from ricordo.languages.text import followup_languages, language_of
+from ricordo.limits import readable
 from ricordo.prompt.compose import as_chunks
 from ricordo.records.turns import Chunk, Owner, Turn, turn_id_of
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
@@ -75,6 +76,7 @@ class _TurnState:
     is_new: bool
     turn: "OpenTurn | None" = None
     language: str = "it"
+    act: DialogueAct | None = None  # of the question, where the reader answers
     found: tuple[Passage, ...] = ()
     notes: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
@@ -202,7 +204,8 @@ class Chat:
         metadata = dict(request.metadata)
         if isinstance(self.answerer, Reader):
             self.memory.settle_facts(request.user_id, FACTS_PATIENCE)
-            if dialogue_act(request.query).act == "forget":
+            state.act = dialogue_act(readable(request.query))
+            if state.act.act == "forget":
                 metadata["act"] = "forget"  # the reader obeys it and says what it did: learning leaves it alone
         try:
             state.turn = session.ask(request.query, turn_id=turn_id, metadata=metadata)
@@ -338,6 +341,7 @@ class Chat:
             state.language,
             tuple(turn.response for turn in earlier if turn.response),
             self.past(state.request.user_id, state.request.agent_id, state.turn_id),
+            state.act,
         )
         said: list[str] = []
         pieces = self.answerer.answer(task)

@@ -262,6 +262,10 @@ _OPENING = {
 _LATER_CLAUSE = AnyLanguage(r"(?P<asking>\b(?:<dialogue.wh_words>)\b.+?)\b(?:when|who|quando|chi)\b.*", flags=0)
 _NO_PERSON = frozenset(("code", "amount", "number", "time", "place"))
 _OWN_NAME = AnyLanguage(r"\b(?:<dialogue.own_name>)\b", flags=0)
+_ASKED_FACTS = {
+    group: AnyLanguage(rf"\b(?:<dialogue.asked_facts:{group}>)\b", flags=0)
+    for group in ("age", "home", "work", "study", "origin")
+}
 _SELF = AnyLanguage(r"(?P<article>\b(?:<vocabulary.articles>)\s+)?\b(?P<word><facts.self_words>)\b", flags=0)
 _ADVICE = AnyLanguage(r"\b(?:<dialogue.advice>)\b", flags=0)
 _ASKED_NOUN = AnyLanguage(r"\b(?:<dialogue.asked_noun>)(?P<noun>[^\W\d_]{3,})", flags=0)
@@ -322,6 +326,11 @@ class MemoryQuestion:
         return self.speaker == "assistant" or any(
             each["word"] in own or not (each["article"] or each["word"] in empty) for each in _SELF.finditer(self.text)
         )
+
+    @property
+    def fact_groups(self) -> list[str]:
+        """The groups of facts of the user that it asks for."""
+        return [group for group, pattern in _ASKED_FACTS.items() if pattern.search(self.text)]
 
     @property
     def own_name(self) -> bool:

@@ -5,6 +5,7 @@ only answers. Ctrl-C stops an answer and keeps the part that was printed; before
 """
 
 import argparse
+import logging
 import signal
 import sys
 from collections.abc import Iterator
@@ -47,7 +48,7 @@ HELP = "/new starts another session, /receipt explains the last prompt, /quit en
 
 def chat(options: Options, output: Output) -> int:
     """Answer one question, or line by line until the input ends; a model that fails ends only the first."""
-    with open_memory(options, create=True) as memory:
+    with _no_log_lines(), open_memory(options, create=True) as memory:
         conversation = _open_chat(memory, options, output)
         if options.question is not None:
             conversation.ask(read_text(options.question))
@@ -56,6 +57,17 @@ def chat(options: Options, output: Output) -> int:
                 conversation.handle_line(line)
         memory.settle(SETTLE_SECONDS)  # the process ends, and its background worker with it
     return OK if sys.stdin.isatty() else conversation.code  # of the last failure in a pipe
+
+
+@contextmanager
+def _no_log_lines() -> Iterator[None]:
+    """Keep what is logged from between the answers, which say themselves what failed; set up handlers still get it."""
+    log, silent = logging.getLogger("ricordo"), logging.NullHandler()
+    log.addHandler(silent)
+    try:
+        yield
+    finally:
+        log.removeHandler(silent)
 
 
 @dataclass
