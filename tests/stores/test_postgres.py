@@ -173,6 +173,27 @@ def test_a_backup_is_one_moment(postgres_store: PostgresStore, postgres_url: str
     assert len(postgres_store.turns.page(anna, "s")) == 3
 
 
+def test_a_backup_that_is_whole_is_one_although_the_server_is_lost(
+    postgres_store: PostgresStore, postgres_url: str, tmp_path: Path
+) -> None:
+    """Losing the server after the last read fails nothing: the file is there under its name, and told so."""
+    owner = an_owner()
+    postgres_store.turns.append(a_turn(owner, session_id="s"))
+
+    def lose_the_server(done: int, total: int) -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    postgres_store.backup(tmp_path / "backup.db", lose_the_server)
+    copy = SqliteStore(tmp_path / "backup.db")
+    assert len(copy.turns.page(owner, "s")) == 1
+    copy.close()
+    assert len(postgres_store.turns.page(owner, "s")) == 1
+
+
 def test_erasing_tells_what_is_left_to_the_operator(postgres_store: PostgresStore, postgres_url: str) -> None:
     """No row of an erased user is left in any table, and the store says what only the operator can do."""
     owner = an_owner()
