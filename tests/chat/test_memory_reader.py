@@ -798,3 +798,37 @@ def test_talk_about_something_that_was_not_talked_of_says_so(memory: Memory) -> 
     """The nearest messages are told after the sentence that nothing of it was found."""
     told_before(memory, "eva", [("The dentist moved me to the 11th", "All right.")])
     assert ask(memory, "What did we say about the zeppelin?", "eva").message.startswith("I find no conversation")
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "forbidden"),
+    [
+        ("I did my first loop of the lake in 34 minutes", "What's my resting heart rate?", "34"),
+        ("ho fatto il giro del lago in 34 minuti", "Quanto peso?", "34"),
+        ("I'm a nurse on nights and I sleep 4 hours", "Which hospital do I work at?", "nurse"),
+        ("faccio l'infermiera di notte e dormo 4 ore", "In quale ospedale lavoro?", "infermiera"),
+        ("My car instalment is 210 euros until October", "How much do I pay for parking?", "210"),
+        ("La rata della macchina è di 210 euro fino a ottobre", "Quanto pago di affitto?", "210"),
+    ],
+)
+def test_another_unit_name_or_purpose_answers_nothing(memory: Memory, said: str, question: str, forbidden: str) -> None:
+    """Minutes are no weight or pulse, "which hospital" wants a name, and an amount for one thing is not for another."""
+    told_before(memory, "eva", [(said, "All right.")], [("I saw my sister on Sunday", "Good.")])
+    assert forbidden not in ask(memory, question, "eva").message
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "wanted"),
+    [
+        ("My run around the lake took 34 minutes", "How long did my run around the lake take?", "34"),
+        ("Il giro del lago è durato 34 minuti", "Quanto è durato il giro del lago?", "34"),
+        ("I work at the Royal Infirmary hospital", "Which hospital do I work at?", "Royal"),
+        ("Lavoro all'ospedale Niguarda", "In quale ospedale lavoro?", "Niguarda"),
+        ("I pay 90 euros a month for parking", "How much do I pay for parking?", "90"),
+        ("Pago 640 euro di affitto", "Quanto pago di affitto?", "640"),
+    ],
+)
+def test_the_wanted_unit_name_or_purpose_is_quoted(memory: Memory, said: str, question: str, wanted: str) -> None:
+    """What has the wanted unit, name or purpose is still the answer."""
+    told_before(memory, "eva", [(said, "All right.")], [("I saw my sister on Sunday", "Good.")])
+    assert wanted in ask(memory, question, "eva").message

@@ -146,7 +146,7 @@ def test_misspelt_words_are_read_as_the_talk_writes_them() -> None:
     """A word that no table knows, near a word of the last answer, means that word; a known word never does."""
     turn = PastTurn(1, "best pizza flour", "Caputo is the standard.")
     assert "Caputo" in resolve("wher can i get the capputo stuff", [turn]).standalone
-    assert misspelt(split_words("a horse"), split_words("The house is old."), ENGLISH, has_meaning) == {}
+    assert misspelt(split_words("a horse"), "The house is old.", ENGLISH, has_meaning) == {}
 
 
 def test_likeness_is_known_for_common_words() -> None:

@@ -280,6 +280,32 @@ def test_what_a_pattern_knows_in_a_game_is_not_learned() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("my character in Pathfinder is a blind monk called Ose, who raised him?", ["Has a character in Pathfinder"]),
+        ("my D&D character owes a dragon money and hates cats. plot ideas", ["Has a character in D&D"]),
+        ("Il mio pg a Call of Cthulhu è un medico cieco, che fobie ha?", ["Ha un personaggio in Call of Cthulhu"]),
+        (
+            "il mio personaggio su World of Warcraft ha due spade, quale build?",
+            ["Ha un personaggio in World of Warcraft"],
+        ),
+        ("my main character is a widow from Leeds who hates the sea, help me with her voice", []),
+        ("Il personaggio di Don Abbondio è un vile?", []),
+        ("il mio personaggio preferito è Gollum nel Signore degli Anelli?", []),
+    ],
+)
+def test_a_character_is_the_users_and_what_it_is_and_does_is_not(text: str, facts: list[str]) -> None:
+    """That a user plays is learned of a named game alone; nothing that the character is, has or does."""
+    assert [claim.text for claim in extract_by_patterns([said(text)]).candidates] == facts
+
+
+def test_a_character_is_told_back_in_the_users_words() -> None:
+    """ "Your character in D&D" is no sentence: the message is quoted instead."""
+    (fact,) = facts_of_message("il mio personaggio in D&D è un bardo di 300 anni")
+    assert (fact.sentence, fact.addressed) == ("Ha un personaggio in D&D", "")
+
+
+@pytest.mark.parametrize(
     ("text", "name"),
     [
         ("How do I write a complaint?\n\nBest wishes\nDelphine Okoro", "Is called Delphine Okoro"),

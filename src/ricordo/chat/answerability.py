@@ -23,7 +23,7 @@ from ricordo.languages.text import guess_language
 from ricordo.recall.evidence import snowball_stems, tokens
 
 # Quotes without anything of these types answer no question for it.
-_MUST_HOLD = frozenset(("age", "surname", "colour", "amount", "number", "time"))
+_MUST_HOLD = frozenset(("age", "surname", "brand", "colour", "amount", "number", "time"))
 _PRECISELY_HELD = {
     "clock": AnyLanguage(r"\b\d{1,2}[:.]\d\d\b|<dialogue.held:clock>", flags=0),
     "year": AnyLanguage(r"\b(?:1[5-9]|20)\d\d\b|<dialogue.held:year>", flags=0),
@@ -428,6 +428,12 @@ def lacks_detail(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:
     if asked.precise in ("clock", "duration", "frequency"):
         return not any(_PRECISELY_HELD[asked.precise].search(folded(each.passage.text)) for each in chosen)
     return asked.wanted in _MUST_HOLD and not any(each.answers for each in chosen)
+
+
+def lacks_purpose(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:
+    """Whether a question for an amount names what it is paid for, and none of the messages or their turns does."""
+    said = stems_of(" ".join(f"{each.passage.text} {each.passage.around}" for each in chosen))
+    return bool(asked.paid_for) and not heard(forms(asked.paid_for), synonyms(asked.paid_for), said)
 
 
 def _weighed(weights: Sequence[float], row: Sequence[float]) -> float:

@@ -16,6 +16,7 @@ from ricordo.chat.answerability import (
     Findings,
     ScoredMemory,
     lacks_detail,
+    lacks_purpose,
     score_memory,
     stems_of,
 )
@@ -183,7 +184,7 @@ class MemoryReader:
             return self._quoted(listed, asked, findings.related)
         if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
-        missing = lacks_detail(asked, found[:_MOST_QUOTES])
+        missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
         certain = findings.is_answer or named
         if not found or missing or not (certain or findings.is_near):
             return None

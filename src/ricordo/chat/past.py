@@ -284,6 +284,11 @@ _LABELLED = AnyLanguage(r"(?:<dialogue.held:label>)", flags=0)
 _DATED = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|:\d\d)|(?:1[5-9]|20)\d\ds?|\d{1,2}\.[0-5]\d")
 _WHERE = AnyLanguage(r"(?:<dialogue.held:where>)", flags=0)  # the word before a place
 _FITTING = frozenset(("age", "amount", "number", "time"))
+_UNITS = {  # of a number, and in what is asked: "50 minutes" is no weight
+    kind: (AnyLanguage(rf"<dialogue.held:{kind}>", flags=0), AnyLanguage(rf"\b(?:<dialogue.wanted:{kind}>)\b", flags=0))
+    for kind in ("unit_time", "unit_money", "unit_length", "unit_mass", "unit_heat", "unit_rate")
+}
+_RARELY_MEANT = ("unit_time", "unit_money")  # units that a question without a unit of its own does not want
 _RELATIVE = AnyLanguage(r"(?:<dialogue.relatives>)", flags=0)
 _CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
 _SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
@@ -354,7 +359,8 @@ class MessageWords:
             found = [at for at in found if not at or not _WHERE.fullmatch(self.plain[at - 1])]
             return [at for at in found if at not in own] + (self.matching("kin") if kind == "person" else [])
         if kind in _FITTING:
-            return [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]
+            fitting = [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]
+            return [at for at in fitting if kind != "number" or self._is_of_unit(at, asked)]
         if kind in UNTYPED:
             small = language(guess_language(self.text)).vocabulary.stop_words
             return [at for at, word in enumerate(self.plain) if word not in small and len(word) > 2]
@@ -400,6 +406,13 @@ class MessageWords:
             return True
         counts = kind == "number" or (word[0].isdigit() and (lone or not word.isdigit()))
         return counts and not (dated or _CALENDAR.fullmatch(after))
+
+    def _is_of_unit(self, at: int, asked: MemoryQuestion) -> bool:
+        """Whether a number has a unit that the question wants, or none."""
+        said = self.plain[at].lstrip("0123456789.,") or (self.plain[at + 1] if at + 1 < len(self.plain) else "")
+        unit = next((kind for kind, (held, _) in _UNITS.items() if held.fullmatch(said)), "")
+        wanted = [kind for kind, (_, pattern) in _UNITS.items() if pattern.search(asked.text)]
+        return not unit or (unit in wanted if wanted else unit not in _RARELY_MEANT)
 
     def heard(self, asked: MemoryQuestion) -> dict[int, frozenset[int]]:
         """The places of words of the question, each with the numbers of the question's words that it holds."""

@@ -269,6 +269,9 @@ _ASKED_FACTS = {
 _SELF = AnyLanguage(r"(?P<article>\b(?:<vocabulary.articles>)\s+)?\b(?P<word><facts.self_words>)\b", flags=0)
 _ADVICE = AnyLanguage(r"\b(?:<dialogue.advice>)\b", flags=0)
 _ASKED_NOUN = AnyLanguage(r"\b(?:<dialogue.asked_noun>)(?P<noun>[^\W\d_]{3,})", flags=0)
+_PAID_FOR = AnyLanguage(
+    r"\b(?:<dialogue.paid_for>)\s+(?:(?:<vocabulary.articles>|<facts.self_words>)\s+)*(?P<noun>[^\W\d_]{3,})", flags=0
+)
 _LISTING = AnyLanguage(r"\b(?:<dialogue.listing>)\b", flags=0)
 _COUNTING = AnyLanguage(r"\b(?:<dialogue.counting>)\b", flags=0)
 _CAPITALIZED = re.compile(r"(?<=[^.!?:“«\"\s] )[A-ZÀ-Ý][a-zà-ÿ][\w-]*")
@@ -302,6 +305,12 @@ class MemoryQuestion:
     def for_advice(self) -> bool:
         """Whether it asks for what the assistant said or advised."""
         return self.speaker == "assistant" or self.seeks_advice
+
+    @property
+    def paid_for(self) -> str:
+        """What the amount that it asks for is paid for ("how much do I pay for parking"); else empty."""
+        found = _PAID_FOR.search(self.text) if self.wanted == "amount" else None
+        return found["noun"] if found else ""
 
     @property
     def counts(self) -> bool:

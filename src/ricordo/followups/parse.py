@@ -42,6 +42,7 @@ _BRIEF = 7
 _LONGEST_OF_TALK = 9  # words of a question about the whole talk
 _TALK = AnyLanguage(r"(?:<dialogue.talk>)\b", flags=0)
 _SHORT_WORD = 4  # letters: shorter words differ from too many others by one
+_WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
 
 
@@ -106,33 +107,37 @@ def asks(text: str, language: FollowUpWords) -> bool:
     return orders or (not tells and topical and language.thanks.isdisjoint(line.words))
 
 
-def may_be_misspelt(token: Token, language: FollowUpWords, is_common: Callable[[str], bool]) -> bool:
+def misspelt(line: WordSpans, talk: str, language: FollowUpWords, is_common: Callable[[str], bool]) -> dict[str, str]:
+    """Uncommon words that differ by a letter or two from a word of the talk, with that word as it is written there."""
+    doubtful = [token.word for token in line.tokens if _may_be_misspelt(token, language, is_common)]
+    if not doubtful:
+        return {}  # nearly always; the talk is long
+    said: dict[str, str] = {}
+    for written in _WORD.findall(talk):
+        said.setdefault(written.lower(), written)
+    found: dict[str, str] = {}
+    for word in doubtful:
+        if word in said:
+            continue
+        most, letters = 2 if len(word) > 6 else 1, set(word)
+        shortest, longest = max(len(word) - most, _SHORT_WORD + 1), len(word) + most
+        for other, written in said.items():
+            if not shortest <= len(other) <= longest or not (other[0] == word[0] or other[1:3] == word[:2]):
+                continue
+            if len(letters.symmetric_difference(other)) > 2 * most or stem(other) == stem(word):
+                continue
+            if _edits(word, other) <= most:
+                found[word] = written
+                break
+    return found
+
+
+def _may_be_misspelt(token: Token, language: FollowUpWords, is_common: Callable[[str], bool]) -> bool:
     """Whether a word is long, uncommon, and neither a name nor an abbreviation."""
     word = token.word
     if len(word) <= _SHORT_WORD or not word.isalpha() or not is_topical(language, word) or is_common(word):
         return False
     return not (token.capital and token.start) and word not in language.spellings
-
-
-def misspelt(
-    line: WordSpans, talk: WordSpans, language: FollowUpWords, is_common: Callable[[str], bool]
-) -> dict[str, str]:
-    """Uncommon words that differ by a letter or two from a word of the talk, with that word as it is written there."""
-    found: dict[str, str] = {}
-    for token in line.tokens:
-        word = token.word
-        if not may_be_misspelt(token, language, is_common) or word in talk.words:
-            continue
-        most, letters = 2 if len(word) > 6 else 1, set(word)
-        for other in talk.tokens:
-            near = abs(len(other.word) - len(word)) <= most and len(other.word) > _SHORT_WORD
-            alike = near and (other.word[0] == word[0] or other.word[1:3] == word[:2])
-            if not alike or len(letters ^ set(other.word)) > 2 * most or stem(other.word) == stem(word):
-                continue
-            if _edits(word, other.word) <= most:
-                found[word] = talk.original[other.start : other.end]
-                break
-    return found
 
 
 def _edits(first: str, second: str) -> int:

@@ -67,11 +67,11 @@ def phrases(line: WordSpans, language: FollowUpWords) -> tuple[Phrase, ...]:
             at += 1
             if waits:
                 # "types of sharks": the first part is kept as what is asked, the second is the topic.
-                found.append(_phrase(line, language, first, last))
+                found.append(_phrase(line, language, first, last, topical=False))
                 first = found_runs[at][0]
             last = found_runs[at][1]
             waits = not _topical(line, language, first, last)
-        found.append(_phrase(line, language, first, last))
+        found.append(_phrase(line, language, first, last, topical=not waits))
         at += 1
     return tuple(found)
 
@@ -85,13 +85,17 @@ def runs(line: WordSpans, language: FollowUpWords) -> list[tuple[int, int] | Non
     """The runs of content words, as first and last token; None where nothing of a run is left."""
     found: list[tuple[int, int] | None] = []
     begin: int | None = None
-    for at in range(len(line.tokens) + 1):
-        if at < len(line.tokens) and _belongs(line, language, at, begin is not None):
+    grammar, verbs = language.function_words, language.verbs
+    for at, token in enumerate(line.tokens):
+        plain = token.is_word and not token.capital and token.word != "s"
+        plain = plain and (token.word in grammar or token.word in verbs)
+        if not plain and _belongs(line, language, at, begin is not None):
             begin = at if begin is None else begin
-            continue
-        if begin is not None:
+        elif begin is not None:
             found.append(_trim(line, language, begin, at - 1))
             begin = None
+    if begin is not None:
+        found.append(_trim(line, language, begin, len(line.tokens) - 1))
     return found
 
 
@@ -203,18 +207,22 @@ def _linked(line: WordSpans, language: FollowUpWords, last: int, following: int)
 
 
 def _topical(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
-    return any(
-        is_topical(language, line.word(at)) or _proper_at(line, at) for at in range(first, last + 1) if line.is_word(at)
-    )
+    tokens = line.tokens[first : last + 1]
+    return _proper(line, first, last) or any(token.is_word and is_topical(language, token.word) for token in tokens)
+
+
+def _proper(line: WordSpans, first: int, last: int) -> bool:
+    """Whether a word from `first` to `last` has a capital that does not only open the text."""
+    return any(token.capital for token in line.tokens[first or 1 : last + 1])
 
 
 def _proper_at(line: WordSpans, at: int) -> bool:
     return at > 0 and line.tokens[at].capital
 
 
-def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Phrase:
+def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int, *, topical: bool) -> Phrase:
     start, end = line.span(first, last)
-    words = tuple(line.word(at) for at in range(first, last + 1) if line.is_word(at))
+    words = tuple(token.word for token in line.tokens[first : last + 1] if token.is_word)
     before = line.word(first - 1)
     head = words[-1]
     return Phrase(
@@ -222,8 +230,8 @@ def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int) -> 
         words=words,
         start=start,
         end=end,
-        topical=_topical(line, language, first, last),
-        proper=any(_proper_at(line, at) for at in range(first, last + 1)),
+        topical=topical,
+        proper=_proper(line, first, last),
         definite=before in language.articles or before in language.demonstrative,
         plural=head.endswith("s") and not head.endswith("ss"),
         determiner=before if before in language.articles or before in language.indefinite else "",

@@ -46,7 +46,6 @@ from ricordo.followups.parse import (
     LONGEST_ABOUT,
     asks,
     asks_of_speaker,
-    may_be_misspelt,
     misspelt,
     parse,
     refers_back,
@@ -136,7 +135,9 @@ def resolve(
         if history
         else ()
     )
-    if history and (not references or references[0].about) and _names_topic(talk):
+    brief = trained and bool(history) and len(question) <= LONGEST_FOLLOW_UP
+    stands_alone = not references and not talk.mended and not (brief and _incomplete(talk))  # nearly every long one
+    if stands_alone or (history and (not references or references[0].about) and _names_topic(talk)):
         return Resolution(question, language.code, (), (), (), question, (), "rules")
     if references and references[0].noun and references[0].noun == complement(words_of(talk), language):
         said = (word for turn in history for word in split_words(f"{turn.query} {turn.response[:_READ]}").words)
@@ -156,7 +157,7 @@ def resolve(
         and not any(_overt(each) for each in references)
     ):
         references, bound = (), _bind((), talk)  # after a greeting or a remark nothing is left out
-    elif trained and history and len(question) <= LONGEST_FOLLOW_UP and (references or _incomplete(talk)):
+    elif brief and (references or _incomplete(talk)):
         references, bound = _completed(references, bound, talk)
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
     if talk.mended and not bound.candidates and not bound.standalone:
@@ -183,11 +184,8 @@ def mended_words(question: str, history: Sequence[PastTurn], language: FollowUpW
     """Words of a question that the last turns write otherwise: "capputo" after an answer that named Caputo."""
     if not history or len(question) > LONGEST_FOLLOW_UP:
         return {}
-    line = split_words(question)
-    if not any(may_be_misspelt(token, language, has_meaning) for token in line.tokens):
-        return {}  # nearly always; the talk is long
-    said = split_words(f"{history[-1].response[:_READ]} {history[-1].query[:_READ]}")
-    return misspelt(line, said, language, has_meaning)
+    said = f"{history[-1].response[:_READ]} {history[-1].query[:_READ]}"
+    return misspelt(split_words(question), said, language, has_meaning)
 
 
 def _misspelt_cues(talk: Talk) -> Iterator[ReferenceCue]:

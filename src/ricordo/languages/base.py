@@ -267,6 +267,7 @@ class DialogueWords:
     articles: str = ""
     question_leads: str = "and"
     relatives: str = ""  # words for one relative each
+    paid_for: str = ""  # before what an amount is paid for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -381,6 +382,11 @@ class FactWords:
     signs: str
     it_is_me: str
     signed: str
+    # Alternatives: a part that the user plays in a game, and the words between it and the game; the sentence that it
+    # stands for.
+    characters: str
+    character_joins: str
+    has_character: str
     # Alternatives: what takes back the words before it in the same breath.
     slips: str
     possessives: str

@@ -888,6 +888,9 @@ FACTS = base.FactWords(
     signs=r"sign(?:ed)?(?: \w+){0,3} (?:as|with)",
     it_is_me=r"(?:that'?s|this is|which is|it'?s) me",
     signed="my name is {name}",
+    characters=r"character|toon",
+    character_joins=r"in|for",
+    has_character="Has a character in {game}",
     slips=r"no,? wait(?:,? sorry)?|wait,? no|sorry,? no|(?:er|uh|um),? no|scratch that|or rather|i mean",
     other_pronouns=r"he|she|he's|she's|hes|shes",
     possessives=r"my|our",
@@ -1183,7 +1186,7 @@ DIALOGUE = base.DialogueWords(
         "surname": r"surname|(?:last|family|first|full|maiden) name",
         "name": r"(?:name|names|called|nickname|named|addressed)",
         "colour": r"(?:what|which) colou?rs?",
-        "brand": r"(?:what|which) (?:brand|make|model)",
+        "brand": r"(?:what|which) (?:brand|make|model|firm|company|hospital|university|college|bank|airline|hotel|supplier|provider)",
         "code": r"(?:phone|telephone|number|code|pin|registration|password|plate)",
         "amount": (
             r"how much (?:is|was|are|were)|how much .*\bfor|price|cost|costs|salary|rent|budget|bill|fees?|fares|wage|charg\w+|pay|pays|paid|worth|owe|deposit|earn\w*"
@@ -1203,6 +1206,12 @@ DIALOGUE = base.DialogueWords(
         "duration": r"how long|how many (?:minutes|hours|days|nights|weeks|months|years)",
         "frequency": r"how often|how many times|how regularly",
         "date": r"(?:what|which) (?:day|days|date|evening|morning|weekday|month)|when",
+        "unit_time": r"how (?:long|often|fast|far|late|early|old)|times?|(?:second|minute|hour|day|night|week|month|year)s|takes?|lasts?|pace",
+        "unit_money": r"how much|pounds?|euros?|dollars?|quid|money",
+        "unit_length": r"how (?:far|long|high|tall|deep|wide|big|large|thick|fast)|distance|height|size|speed|pace|kilomet\w+|miles?|met(?:re|er)s?|feet|runs?|walks?",
+        "unit_mass": r"how (?:much|heavy|big)|weigh\w*|dos(?:e|age)|grams?|kilos?",
+        "unit_heat": r"how (?:hot|cold|warm)|temperature|degrees",
+        "unit_rate": r"blood pressure|heart rate|pulse|heartbeat",
     },
     advice=r"should|shall|must|mustn't|supposed to|was i to|am i to|ought|have to|need to|idea|tip|advice|advise\w*|recommend\w*|suggest\w*|opinion|you think",
     own_name=r"my name|am i called|i'm called|i am called|i go by|call me|i called",
@@ -1238,6 +1247,12 @@ DIALOGUE = base.DialogueWords(
         ),
         "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
         "pronoun": r"it|its|he|she|they|them|him|her|ones?",
+        "unit_time": r"sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|nights?|weeks?|months?|years?|yrs?",
+        "unit_money": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?",
+        "unit_length": r"[ck]?m|mm|kilomet\w+|miles?|(?:centi|milli)?met(?:re|er)s?|feet|foot|inch(?:es)?|yards?",
+        "unit_mass": r"m?g|kg|kilos?|grams?|milligrams?|stone|tonn?es?",
+        "unit_heat": r"degrees|celsius|fahrenheit",
+        "unit_rate": r"bpm|beats",
         "kin": (
             r"mum|mom|mother|dad|father|brother|sister|son|daughter|wife|husband|partner|girlfriend|boyfriend|uncle|aunt|cousin|nephew|niece|grand\w+|nan|gran|granny"
             r"|neighbou?rs?|boss|manager|friends?|mate|colleagues?|teacher|doctor|nurse|vet|in-law|kids|children|twins|parents|landlord|flatmate|roommate|alone|myself"
@@ -1305,6 +1320,7 @@ DIALOGUE = base.DialogueWords(
         r"|parrot|tortoise)s?|grand(?:m|f|s|d)\w+|nan|gran|granny|grandad|\w+-in-law"
     ),
     question_leads=r"and|so|but|ok|then|from|since|until|by|with",
+    paid_for=r"(?:pay|pays|paid|paying|spend|spent|charged?|cost|costs) (?:\w+ ){0,2}?(?:for|in|on)",
 )
 
 

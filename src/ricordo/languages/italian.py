@@ -1003,6 +1003,9 @@ FACTS = base.FactWords(
     signs=r"firm\w+(?: \w+){0,3} (?:come|con|a nome)",
     it_is_me=r"(?:che )?(?:sono|sarei) io",
     signed="mi chiamo {name}",
+    characters=r"personaggio|pg",
+    character_joins=r"a|di|in|per|su",
+    has_character="Ha un personaggio in {game}",
     slips=r"no,? aspetta|anzi,? no|no,? anzi|cioè no|volevo dire|ehm no|no scusa",
     other_pronouns=r"lui|lei",
     possessives=r"mio|mia|nostro|nostra",
@@ -1319,7 +1322,7 @@ DIALOGUE = base.DialogueWords(
         "surname": r"cognome|nome di battesimo|nome completo|di cognome",
         "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
         "colour": r"(?:di che|che|quale|di quale) color[ei]",
-        "brand": r"(?:che|quale) (?:marca|modello)",
+        "brand": r"(?:che|quale) (?:marca|modello|ditta|azienda|impresa|ospedale|universita|banca|compagnia aerea|albergo|hotel|fornitore)",
         "code": r"telefono|numero|codice|targa|pin|password|matricola",
         "amount": (
             r"quanto (?:(?:mi|ci|si|gli|le|ho|e|era|abbiamo|devo|posso) )*(?:costa\w*|pag\w+|spend\w*|spes[oa]|guadagn\w+|vale|prend\w+|chie[ds]\w+|venut[oa]|dat[oa]|dare"
@@ -1337,6 +1340,12 @@ DIALOGUE = base.DialogueWords(
         "duration": r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)",
         "frequency": r"ogni quanto|quante volte",
         "date": r"(?:che|quale|quali|qual) giorn[oi]|che (?:data|mese|sera)|quando",
+        "unit_time": r"quanto(?! (?:e |sono |era )?(?:pes|alt|grand|larg|profond)\w*)|quant[ie] volte|tempo|(?:second|minut|giorn|mes|ann)i|ore|notti|settimane|dura\w*|eta",
+        "unit_money": r"quanto|quanti soldi|euro|dollari|sterline|soldi",
+        "unit_length": r"quanto (?:e |sono |era )?(?:lontan|lung|alt|profond|larg|grand|dist|corr|cammin)\w*|distanza|altezza|taglia|velocita|chilometri|km|metri|miglia",
+        "unit_mass": r"quant[oa](?! (?:e |sono |era )?(?:alt|lung|grand|larg|profond)\w*)|pes\w+|dos\w+|grammi|chili",
+        "unit_heat": r"temperatura|gradi|quanto (?:e |era )?(?:cald|fredd)\w*|quanto scald\w*",
+        "unit_rate": r"pressione|battit[oi]|frequenza",
     },
     advice=r"devo|dovevo|dovrei|bisogna|conviene|consigli\w*|suggeri\w*|raccomand\w*|propost\w*|idea|serviva|occorre|secondo te|rimedio|come (?:posso|faccio)|cosa (?:rispondo|faccio|dico|devo)|a tuo parere",
     own_name=r"mi chiamo|mio nome|chiamarmi|mi chiamavo",
@@ -1388,6 +1397,12 @@ DIALOGUE = base.DialogueWords(
             r"|meccanic[oa]|falegname|tecnic[oa]|architett[oa]|autista|architetto|grafic[oa]|bidell[oa]|idraulico|pastore|pescatore|veterinari[oa]|fotograf[oa])\b|\bdi (?:mestiere|professione)\b"
         ),
         "reason": (r"perche|siccome|poiche|dato che|visto che|quindi|\bcosi\b|\bper\b|\bse no\b|altrimenti"),
+        "unit_time": r"sec(?:ond[oi])?|min(?:ut[oi])?|h|or[ae]|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]",
+        "unit_money": r"euro|eur|dollari|sterline|franchi|centesimi",
+        "unit_length": r"[ck]?m|mm|(?:centi|milli|chilo)?metr[oi]|miglia|passi",
+        "unit_mass": r"m?g|kg|chil[oi]|(?:milli)?gramm[oi]|etti?|etto|tonnellat[ae]|quintal[ei]",
+        "unit_heat": r"grad[oi]",
+        "unit_rate": r"bpm|battiti",
     },
     self_named=r"mi chiamo|sono|io sono|chiamami|chiamatemi|il mio nome e|mi chiamano",
     past_words=words(
@@ -1447,6 +1462,7 @@ DIALOGUE = base.DialogueWords(
         r"|gatt[oaei]|cavall[oi]|conigli[oo]?|cricet[oi]|pappagall[oi]|tartarug(?:a|he)"
     ),
     question_leads=r"e|ma|allora|quindi|poi|con|da|di|a|fino",
+    paid_for=r"(?:pag\w+|spend\w+|speso|cost\w+) (?:\w+ ){0,2}?(?:di|per|d)",
 )
 
 

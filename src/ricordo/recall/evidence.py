@@ -309,7 +309,9 @@ def kind_evidence(index: "OwnerIndex", question: str) -> Vectors | None:
         return None
     found = np.zeros(len(index), dtype=np.float32)
     for heard in filter(None, index.postings.find(named)):
-        rows = np.unique(np.concatenate([each.rows for each in heard]))
+        among = np.zeros(len(index), dtype=bool)
+        among[np.concatenate([each.rows for each in heard])] = True
+        rows = np.flatnonzero(among)
         rarity = np.log((len(index) + _ELSEWHERE) / (len(rows) + 0.5)) / np.log(20)
         found[rows] = np.maximum(found[rows], np.float32(min(1.0, max(0.0, rarity))))
     needed = _VECTORS_KNOW.get(_language(question), 1.0) * min(1.0, (_MANY - len(asked)) / _FEW)

@@ -71,6 +71,15 @@ _SIGNED = AnyLanguage(
     r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4}?)\s*(?:[\s,]\s*(?i:<facts.it_is_me>)\W*)?$",
     flags=0,
 )
+_GAME = (
+    r"(?:[A-Z][\w&'’]*(?:(?:\s(?:<vocabulary.person_particles>|<vocabulary.articles>|of|and))*\s[A-Z0-9][\w&'’]*){0,4}"
+    r"|d&d|dnd)"
+)
+_CHARACTER = AnyLanguage(
+    rf"\b(?i:<facts.possessives>) (?:(?i:<facts.characters>) (?:<facts.character_joins>) (?P<game>{_GAME})"
+    rf"|(?P<named>{_GAME}) (?i:<facts.characters>)\b)",
+    flags=0,
+)
 _TITLE = re.compile(r"^(?:\w{2,5}\. )+")
 _SLIP = AnyLanguage(r"\b(?:<facts.slips>)\b[\s,]*")
 _OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
@@ -131,7 +140,9 @@ def facts_of_message(text: str, *, before: str | None = None, said_at: datetime 
 
 
 def _addressed(claim: Claim) -> str:
-    return "" if claim.about.startswith("instruction:") else retold(claim.quote, claim.language, "second") or ""
+    if claim.about.startswith("instruction:") or _CHARACTER.fullmatch(claim.quote):
+        return ""
+    return retold(claim.quote, claim.language, "second") or ""
 
 
 def message_claims(said: UserMessage, before: UserMessage | None = None, zone: tzinfo = UTC) -> tuple[Claim, ...]:
@@ -142,6 +153,7 @@ def message_claims(said: UserMessage, before: UserMessage | None = None, zone: t
         told = before.text if before else None
         matched = [claim for claim in matched if could_be_stated(said.text, claim.quote, told, least=_EVER)]
     matched += signed_name(said, matched, zone)
+    matched += played_character(said, zone)
     matched += remembered_claims(said, matched, zone)
     judged = judged_claims(said, before, matched, zone)
     return (*matched, *(claim for claim in judged if not _within(said, claim, dropped)))
@@ -159,6 +171,18 @@ def signed_name(said: UserMessage, known: Sequence[Claim], zone: tzinfo = UTC) -
     read = read_clause(sentence, replace(said, text=sentence), zone)
     claim = replace(read, quote=said.text[start:end], said=said, made_by=JUDGE) if read else None
     return (claim,) if claim and not refusal_reason(claim) else ()
+
+
+def played_character(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """That the user has a character in a game which they name; what they say of the character is not theirs."""
+    flat = stated_text(said.text)
+    part = _CHARACTER.search(flat)
+    if not part:
+        return ()
+    language = guess_language(said.text)
+    claim = _claim(Judged(*part.span(), "fact", OTHER, 0.0), flat, said, language, zone)
+    sentence = language_by_code(language).facts.has_character.format(game=part["game"] or part["named"])
+    return (replace(claim, text=sentence),) if claim and not refusal_reason(claim) else ()
 
 
 def _within(said: UserMessage, claim: Claim, spans: Iterable[tuple[int, int]]) -> bool:
