@@ -341,3 +341,26 @@ def test_places_of_what_is_told_in_prose(asked: str, answer: str, question: str,
     standalone = resolve(question, (PastTurn(1, asked, answer),)).standalone
     assert meant in standalone
     assert other not in standalone
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "message"),
+    [
+        ("should I get a cat or a dog?", "Either works: a cat is calm, a dog is lively.", message)
+        for message in ("ok bye", "ok then bye", "cool, thanks!", "see you tomorrow", "alright talk later", "perfect")
+    ]
+    + [
+        ("ho allergie o intolleranze?", "Non lo trovo in quello che ci siamo detti.", message)
+        for message in ("ok ciao", "ok", "ok allora a domani", "grazie, buonanotte", "perfetto")
+    ],
+)
+def test_small_talk_points_at_nothing(asked: str, answer: str, message: str) -> None:
+    """Thanks, agreement and leave are left as they are and never asked back, whatever choice was talked of."""
+    found = resolve(message, (PastTurn(1, asked, answer),))
+    assert (found.standalone, found.references, found.candidates) == (message, (), ())
+
+
+def test_agreement_takes_what_an_answer_offers() -> None:
+    """ "Yes" after an answer that ends with a question still brings its subject."""
+    offered = PastTurn(1, "come curo una storta?", "Con riposo e ghiaccio. Vuoi che ti spieghi gli esercizi?")
+    assert "storta" in resolve("sì", (offered,)).standalone

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
+from ricordo.followups.parse import small_talk
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.languages.text import fold, guess_language, sentences
 from ricordo.limits import readable
@@ -139,13 +140,6 @@ SMALL_TALK: frozenset[Act] = frozenset(("greeting", "thanks", "okay", "farewell"
 COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "standing"))
 STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # what the user said then is a source
 
-_LONGEST_SMALL_TALK = 9  # words
-_CLAUSE = re.compile(r"[,.!?;:()…\-]+(?:\s|$)|\n| (?:and|e) ")  # of lines with single blanks
-_TAIL = r"(?:\s+[^\W\d]+){0,2}"
-_GREETING = AnyLanguage(rf"(?:<dialogue.greetings>){_TAIL}", flags=0)
-_THANKS = AnyLanguage(rf"(?:<dialogue.thanks>){_TAIL}", flags=0)
-_FAREWELL = AnyLanguage(rf"(?:<dialogue.farewells>){_TAIL}", flags=0)
-_OKAY = AnyLanguage(r"(?:<dialogue.okays>)(?:\s+(?:<dialogue.okays>))*", flags=0)
 _ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)
 _WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
 _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
@@ -173,7 +167,7 @@ class DialogueAct:
 def dialogue_act(message: str) -> DialogueAct:
     """The act of a message."""
     plain = folded(message)
-    small = _small_talk(plain)
+    small = small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
     if not plain.endswith("?") and (order := _FORGET.match(plain)):
@@ -210,31 +204,6 @@ def asks_for_answers(message: str) -> bool:
 def _opens_with_wh(plain: str) -> bool:
     first = _WH.search(plain)
     return first is not None and first.start() <= 12
-
-
-def _small_talk(plain: str) -> Act | None:
-    if len(plain.split()) > _LONGEST_SMALL_TALK:
-        return None
-    lines = "\n".join(" ".join(line.split()) for line in plain.splitlines())
-    clauses = [clause for part in _CLAUSE.split(lines) if part and (clause := part.strip(" '\""))]
-    if not clauses:
-        return None
-    acts: list[Act] = []
-    for clause in clauses:
-        act = _clause_act(clause)
-        if act is None:
-            return None
-        acts.append(act)
-    ranked: tuple[Act, ...] = ("farewell", "thanks", "greeting", "okay")
-    return next(act for act in ranked if act in acts)
-
-
-def _clause_act(clause: str) -> Act | None:
-    for act, pattern in (("greeting", _GREETING), ("thanks", _THANKS), ("farewell", _FAREWELL), ("okay", _OKAY)):
-        rest = clause[okay.end() :].strip() if (okay := _OKAY.match(clause)) else ""  # "ok bye"
-        if pattern.fullmatch(clause) or (rest and pattern.fullmatch(rest)):
-            return act  # type: ignore[return-value]
-    return None
 
 
 def _rest(message: str, plain: str, start: int) -> str:

@@ -8,6 +8,7 @@ costs more than a missed one, because it brings an old topic into a new question
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Literal
 
 from ricordo.followups.anaphora import ellipsis, general_nouns, pronouns
 from ricordo.followups.ordinals import label_sequence, places, whole_message
@@ -44,6 +45,19 @@ _TALK = AnyLanguage(r"(?:<dialogue.talk>)\b", flags=0)
 _SHORT_WORD = 4  # letters: shorter words differ from too many others by one
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
+
+
+SmallTalk = Literal["greeting", "thanks", "okay", "farewell"]
+_LONGEST_SMALL_TALK = 9  # words
+_CLAUSE = re.compile(r"[,.!?;:()…\-]+(?:\s|$)|\n| (?:and|e) ")  # of lines with single blanks
+_OKAYS, _TAIL = r"(?:(?:<dialogue.okays>)\s+)*", r"(?:\s+[^\W\d]+){0,2}"  # "ok bye", "thanks a lot"
+_SMALL_TALK: dict[SmallTalk, AnyLanguage] = {
+    "greeting": AnyLanguage(rf"{_OKAYS}(?:<dialogue.greetings>){_TAIL}", flags=0),
+    "thanks": AnyLanguage(rf"{_OKAYS}(?:<dialogue.thanks>){_TAIL}", flags=0),
+    "farewell": AnyLanguage(rf"{_OKAYS}(?:<dialogue.farewells>){_TAIL}", flags=0),
+    "okay": AnyLanguage(rf"{_OKAYS}(?:<dialogue.okays>)", flags=0),
+}
+_MOST_TELLING: tuple[SmallTalk, ...] = ("farewell", "thanks", "greeting", "okay")  # of the clauses of a message
 
 
 def words_of(talk: Talk) -> WordSpans:
@@ -210,6 +224,16 @@ def cues_in_line(
         return standing_for
     left_out = ellipsis(line, language) or about_answer(line, language, said)
     return (left_out,) if left_out is not None else ()
+
+
+def small_talk(plain: str) -> SmallTalk | None:
+    """What a folded message does if it only greets, thanks, agrees or takes leave; else None."""
+    if len(plain.split()) > _LONGEST_SMALL_TALK:
+        return None
+    lines = "\n".join(" ".join(line.split()) for line in plain.splitlines())
+    clauses = [clause for part in _CLAUSE.split(lines) if part and (clause := part.strip(" '\""))]
+    acts = [next((act for act, form in _SMALL_TALK.items() if form.fullmatch(each)), None) for each in clauses]
+    return next((act for act in _MOST_TELLING if act in acts), None) if None not in acts else None
 
 
 def closes(line: WordSpans, language: FollowUpWords) -> bool:

@@ -49,6 +49,7 @@ from ricordo.followups.parse import (
     misspelt,
     parse,
     refers_back,
+    small_talk,
     words_of,
 )
 from ricordo.followups.phrases import clause_saying, content_words, has_meaning, in_answer, name_in
@@ -83,7 +84,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import is_topical, language_of, root, split_words, stems
+from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stems
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -120,6 +121,8 @@ def resolve(
     history = (*history[:-RECENT_TURNS], *map(with_items, history[-RECENT_TURNS:]))
     last_query = history[-1].query if history else ""
     language = language_of(question, default=language_of(last_query) if last_query else None)
+    if history and _is_small_talk(question, history[-1]):
+        return Resolution(question, language.code, (), (), (), question, (), "rules")
     talk = Talk(history, language, find_answer, question, mended_words(question, history, language))
     references = (
         parse(
@@ -178,6 +181,12 @@ def resolve(
     return Resolution(
         question, language.code, references, bound.resolved, bound.candidates, standalone, additions, rewritten_by
     )
+
+
+def _is_small_talk(question: str, last: PastTurn) -> bool:
+    """Whether a message only greets, thanks, agrees or takes leave; "ok" after an answer that asks takes its offer."""
+    act = small_talk(fold(question.replace("’", "'")).strip()) if len(question) <= LONGEST_FOLLOW_UP else None
+    return act is not None and not (act == "okay" and last.response.rstrip().endswith("?"))
 
 
 def mended_words(question: str, history: Sequence[PastTurn], language: FollowUpWords) -> dict[str, str]:

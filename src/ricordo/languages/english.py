@@ -1131,7 +1131,7 @@ DIALOGUE = base.DialogueWords(
     thanks=r"thanks?(?: (?:a lot|a million|so much|again))?|thank you|thx|ty|cheers|much appreciated|you're (?:a|the) \w+",
     farewells=r"bye+|bye bye|goodbye|good ?night|night|see (?:you|ya)|take care|talk (?:to you )?(?:soon|later)|later",
     okays=(
-        r"ok(?:ay|ie)?|k|great|perfect|cool|got it|sorry|all ?right|right|fine|sure|nice|lovely|brilliant|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
+        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|got it|sorry|al(?:l ?)?right|right|fine|sure|nice|lovely|brilliant|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
         r"|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(

@@ -1269,7 +1269,7 @@ DIALOGUE = base.DialogueWords(
     thanks=r"grazie+(?: (?:mille|tante|infinite|di cuore|di tutto))?|ti ringrazio|la ringrazio|sei (?:un|una|il|la) \w+",
     farewells=r"arrivederci|a presto|alla prossima|buona ?notte|notte|buona giornata|buona serata|ci (?:sentiamo|vediamo)|addio|a (?:domani|dopo|piu tardi)",
     okays=(
-        r"ok(?:ay|ei)?|va bene|bene|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bella|bello|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
+        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bella|bello|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
         r"|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
