@@ -276,3 +276,21 @@ def test_what_only_announces_is_no_fact(memory: ricordo.Memory, text: str, never
     told = say(memory, text)
     assert never not in told
     assert kept in told
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "d'ora in poi dammi del tu e rispondi in due righe",
+        "d'ora in poi quando ti chiedo una ricetta usa i grammi",
+        "da ora in poi devi usare solo esempi di cucina",
+        "from now on, could you keep it short and use metric units",
+    ],
+)
+def test_a_wish_that_is_acknowledged_is_kept(wish: str) -> None:
+    """A plain wish that says "you" is no sign of an attack: what the chat acknowledges stands in the facts."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        session = memory.session(user_id="anna")
+        session.add_turn(wish, "Va bene.")
+        session.end()
+        assert [fact for fact in memory.facts("anna") if fact.is_instruction]

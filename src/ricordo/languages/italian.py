@@ -1037,7 +1037,7 @@ FACTS = base.FactWords(
         r"|diamoci del (?:tu|lei)|(?:per (?:favore|piacere) )?(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
         r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
-    polite=r"puoi|potresti|può|potrebbe",
+    polite=r"puoi|potresti|può|potrebbe|devi|dovresti|d(?:ammi|armi) del tu|ti (?:chiedo|scrivo|mando|prego)",
     surer=0.12,
     others_want=(
         r"dic(?:e|ono|eva)|scriv(?:e|ono)|scritto di|vuole|vogliono|(?:ha|hanno) (?:chiesto|detto|scritto)|pretend(?:e|ono)|bisogna|dev(?:e|ono)|insist(?:e|ono)"
