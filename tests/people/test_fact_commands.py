@@ -288,9 +288,11 @@ def test_what_only_announces_is_no_fact(memory: ricordo.Memory, text: str, never
     ],
 )
 def test_a_wish_that_is_acknowledged_is_kept(wish: str) -> None:
-    """A plain wish that says "you" is no sign of an attack: what the chat acknowledges stands in the facts."""
+    """A plain wish is no sign of an attack: what the chat acknowledges is a fact, and the session is summarised."""
     with ricordo.open(":memory:", embedder="light") as memory:
         session = memory.session(user_id="anna")
         session.add_turn(wish, "Va bene.")
+        session.add_turn("Parlami del Rinascimento", "Nasce a Firenze nel Quattrocento.")
         session.end()
         assert [fact for fact in memory.facts("anna") if fact.is_instruction]
+        assert "Firenze" in memory.profile("anna").recent_summary

@@ -244,8 +244,10 @@ class Screen:
             self._flag(engine, owner, "fact", fact.id, session_id, said_signals(fact.text, fact.origin), fact.origin)
 
     def summary(self, engine: Engine, owner: Owner, summary: Summary) -> None:
-        """Flag a summary that contains signals; speaker labels are not searched."""
-        rules = signals(without_labels(summary.text))
+        """Flag a summary that contains signals; speaker labels are not searched, nor plain wishes that it quotes."""
+        own = without_labels(summary.text, users=True) if summary.made_by == "extractive" else ""
+        wished = bool(own) and said_signals(own, "user_said") == (STANDING_ORDER,)
+        rules = signals(without_labels(summary.text, users=False if wished else None))
         self._flag(engine, owner, "summary", summary.id, summary.session_id, rules, summary.origin)
 
     def quarantine_source(self, engine: Engine, owner: Owner, message_id: str, session_id: str) -> None:

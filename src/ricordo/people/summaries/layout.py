@@ -86,10 +86,15 @@ def split_speaker(line: str) -> tuple[str, str]:
     return "", line
 
 
-def without_labels(text: str) -> str:
-    """The text of a summary without labels, as safety signals are searched in it."""
-    sheet = parse_summary(text)
-    return "\n".join([*(split_speaker(line)[1] for line in sheet.lines), SEPARATOR.join(sheet.mentioned)])
+def without_labels(text: str, *, users: bool | None = None) -> str:
+    """The text of a summary without labels, as safety signals are searched in it.
+
+    With `users`, what the user says alone; with False, all but that.
+    """
+    sheet, labels = parse_summary(text), {wording.user for wording in _wordings()}
+    lines = [split_speaker(line) for line in sheet.lines]
+    said = [line for speaker, line in lines if users is None or (speaker in labels) == users]
+    return "\n".join(said if users else [*said, SEPARATOR.join(sheet.mentioned)])
 
 
 def speaker_lines(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
