@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from ricordo.errors import DamageError
@@ -114,6 +115,17 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
         raise DamageError(
             f"turn {number} of session {session_id!r} cannot be read back ({error}); run verify"
         ) from error
+
+
+def recent_turn(owner: Owner, row: Any) -> Turn:
+    """The same for a turn that every context of its talk reads; not for one with metadata, which could be changed."""
+    query, response, metadata, details = row[5], row[8], row[11], row[12]
+    kept = not (metadata or details) and len(query or "") + len(response or "") <= LONGEST_KEPT
+    return _kept_turn(owner, row) if kept else row_to_turn(owner, row)
+
+
+LONGEST_KEPT = 8_000  # characters
+_kept_turn = lru_cache(maxsize=512)(row_to_turn)
 
 
 def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> list[Turn]:
