@@ -89,7 +89,8 @@ def named(talk: Talk) -> list[Named]:
         for origin, text, most in sources:
             read = _READ[back] if origin == "answer" else LONGEST_FOLLOW_UP
             spoken = language_of(turn.query[:LONGEST_FOLLOW_UP], default=talk.language)
-            inside = [each for each in entities(text, spoken) if each.end <= read and not each.phrase.counts]
+            told = entities(text, spoken) if read else ()
+            inside = [each for each in told if each.end <= read and not each.phrase.counts]
             ends = [*inside[: most - 4], *inside[-4:]]
             for order, entity in enumerate(inside[:most] if origin == "question" or len(inside) <= most else ends):
                 stems = entity.phrase.stems

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,7 @@ from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem, stems
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):
     """A run of words in a text; `topical` when it can stand as a topic, else it waits for one ("the symptoms")."""
 
     text: str
@@ -142,6 +142,8 @@ def _belongs(line: WordSpans, language: FollowUpWords, at: int, inside: bool) ->
 def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "devo portare", "dove compro": a word in the place of a verb names no topic."""
     before, word = line.word(at - 1), line.word(at)
+    if before not in language.before_verbs:
+        return False
     if before in language.verb_markers and (_object_at(line, language, at + 1) or language.verb_markers_alone):
         return True
     if before in language.subject_pronouns and _object_at(line, language, at + 1):
@@ -157,8 +159,7 @@ def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
 
 
 def _object_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    word = line.word(at)
-    return word in language.articles or word in language.indefinite or word in language.owners
+    return line.word(at) in language.determiners
 
 
 def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tuple[int, int] | None:
