@@ -25,7 +25,8 @@ BLOCK = 128
 def unit_rows(rows: Vectors) -> Vectors:
     """The rows scaled to unit length; zero rows stay zero instead of becoming NaN."""
     # In double precision, because the square of a large single-precision float overflows.
-    finite = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float64)
+    known = rows if np.isfinite(rows).all() else np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+    finite = known.astype(np.float64)
     lengths = np.linalg.norm(finite, axis=-1, keepdims=True)
     unit = np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)
     single: Vectors = unit.astype(np.float32)
