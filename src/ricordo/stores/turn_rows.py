@@ -117,15 +117,23 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
         ) from error
 
 
-def recent_turn(owner: Owner, row: Any) -> Turn:
-    """The same for a turn that every context of its talk reads; not for one with metadata, which could be changed."""
-    query, response, metadata, details = row[5], row[8], row[11], row[12]
-    kept = not (metadata or details) and len(query or "") + len(response or "") <= LONGEST_KEPT
-    return _kept_turn(owner, row) if kept else row_to_turn(owner, row)
+def plain_turns(owner: Owner, rows: Sequence[Any]) -> list[Turn]:
+    """The turns behind rows. Those of a short page are kept: every context of a talk reads them again.
+
+    Not one with metadata, which could be changed.
+    """
+
+    def is_kept(row: Any) -> bool:
+        query, response, metadata, details = row[5], row[8], row[11], row[12]
+        return not (metadata or details) and len(query or "") + len(response or "") <= LONGEST_KEPT
+
+    short = len(rows) <= SHORT_PAGE
+    return [kept_turn(owner, row) if short and is_kept(row) else row_to_turn(owner, row) for row in rows]
 
 
-LONGEST_KEPT = 8_000  # characters
-_kept_turn = lru_cache(maxsize=512)(row_to_turn)
+SHORT_PAGE = 64  # turns
+LONGEST_KEPT = 4_000  # characters
+kept_turn = lru_cache(maxsize=1_024)(row_to_turn)
 
 
 def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> list[Turn]:
@@ -133,7 +141,7 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
 
     A turn whose block is damaged comes without words and says so: the others are not held up by it.
     """
-    turns = [row_to_turn(owner, row) for row in rows]
+    turns = plain_turns(owner, list(rows))
     wanted: dict[str, dict[str, None]] = {}
     for turn in turns:
         if turn.archived:
