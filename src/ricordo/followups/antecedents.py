@@ -89,7 +89,8 @@ def named(talk: Talk) -> list[Named]:
         for origin, text, most in sources:
             read = _READ[back] if origin == "answer" else LONGEST_FOLLOW_UP
             spoken = language_of(turn.query[:LONGEST_FOLLOW_UP], default=talk.language)
-            inside = [each for each in entities(text, spoken) if each.end <= read and not each.phrase.counts]
+            told = entities(text, spoken) if read else ()
+            inside = [each for each in told if each.end <= read and not each.phrase.counts]
             ends = [*inside[: most - 4], *inside[-4:]]
             for order, entity in enumerate(inside[:most] if origin == "question" or len(inside) <= most else ends):
                 stems = entity.phrase.stems
@@ -207,18 +208,23 @@ def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Na
     like = likenesses(words, tuple(known))
     near = like[[words.index(word) for word in asked]].max(axis=1) if asked else np.zeros(1, np.float32)
     whole_question = [float(near.mean()), float(near.max()), float(near.min()), float((near >= _KINDRED).mean())]
-    best, rows = like.max(axis=0).tolist(), like[: len(calls)].tolist()
-    found = []
+    # The last column, of zeros, stands for no words at all; `held` has the best of each row in each group of words.
+    table = np.zeros((len(calls) + 1, len(known) + 1), np.float32)
+    table[:-1, :-1], table[-1, :-1] = like[: len(calls)], like.max(axis=0)
+    columns, starts = [], []
     for one in pool:
-        own, said = ([known[word] for word in words] for words in (one.phrase.words, one.entity.said))
-        head = [max((rows[0][at] for at in each), default=0.0) if rows else 0.0 for each in (own, said)]
-        whole = [
-            sum(max((row[at] for at in each), default=0.0) for row in rows) / max(1, len(rows))
-            for each in (own, (*own, *said))
-        ]
-        nearest = max((best[at] for at in said), default=0.0)
-        rare = bool(rows) and not has_meaning(one.phrase.words[-1])
-        found.append([*head, *whole, nearest, float(rare), *whole_question])
+        for group in (one.phrase.words, one.entity.said):
+            starts.append(len(columns))
+            columns += [known[word] for word in group] or [len(known)]
+    *held, nearest = np.maximum.reduceat(table[:, columns], starts, axis=1).tolist()
+    found = []
+    for at, one in enumerate(pool):
+        own, said = 2 * at, 2 * at + 1
+        head = [held[0][own], held[0][said]] if held else [0.0, 0.0]
+        both = (max(row[own], row[said]) if one.entity.said else row[own] for row in held)
+        whole = [sum(each) / max(1, len(held)) for each in ((row[own] for row in held), both)]
+        rare = bool(held) and not has_meaning(one.phrase.words[-1])
+        found.append([*head, *whole, nearest[said], float(rare), *whole_question])
     return found
 
 
@@ -344,7 +350,7 @@ def _roots(text: str, language: FollowUpWords) -> frozenset[str]:
 def observe(asked: QuestionFeatures, one: Named, talk: Talk, focus: Focus) -> list[float]:
     """The observations of one pair of question and candidate, those of the question first."""
     phrase, entity = one.phrase, one.entity
-    own = frozenset(root(word) for word in phrase.words)
+    own = phrase.roots
     shared = own & asked.roots
     sentence = (entity.around & asked.roots) - own
     beside = (entity.beside & asked.roots) - own

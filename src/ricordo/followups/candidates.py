@@ -180,7 +180,7 @@ def _told_first(
             return None
         name = name_in(phrase.text) if len(phrase.words) > 2 and line.tokens[at].capital else ""
         if name and name != phrase.text and phrase.text.startswith(name):  # "Matera merita due giorni"
-            return replace(phrase, text=name, end=phrase.start + len(name), words=split_words(name).words)
+            return phrase._replace(text=name, end=phrase.start + len(name), words=split_words(name).words)
         return phrase if choice or leads or (end + 1 < last and line.is_word(end + 1)) else None
     return None
 
@@ -420,7 +420,10 @@ def _title(query: str, language: FollowUpWords) -> Phrase | None:
 
 @lru_cache(maxsize=_CACHED)
 def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
-    return tuple(phrase for phrase in phrases(split_words(response), language) if phrase.proper)
+    line = split_words(response)
+    if not any(token.capital for token in line.tokens[1:]):
+        return ()
+    return tuple(phrase for phrase in phrases(line, language) if phrase.proper)
 
 
 def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:

@@ -126,9 +126,7 @@ def misspelt(line: WordSpans, talk: str, language: FollowUpWords, is_common: Cal
     doubtful = [token.word for token in line.tokens if _may_be_misspelt(token, language, is_common)]
     if not doubtful:
         return {}  # nearly always; the talk is long
-    said: dict[str, str] = {}
-    for written in _WORD.findall(talk):
-        said.setdefault(written.lower(), written)
+    said = _spellings(talk)
     found: dict[str, str] = {}
     for word in doubtful:
         if word in said:
@@ -144,6 +142,15 @@ def misspelt(line: WordSpans, talk: str, language: FollowUpWords, is_common: Cal
                 found[word] = written
                 break
     return found
+
+
+@lru_cache(maxsize=64)
+def _spellings(talk: str) -> dict[str, str]:
+    """The words of a talk in lower case, with the way each is written first; not to be changed."""
+    said: dict[str, str] = {}
+    for written in _WORD.findall(talk):
+        said.setdefault(written.lower(), written)
+    return said
 
 
 def _may_be_misspelt(token: Token, language: FollowUpWords, is_common: Callable[[str], bool]) -> bool:

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem
+from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem, stems
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):
     """A run of words in a text; `topical` when it can stand as a topic, else it waits for one ("the symptoms")."""
 
     text: str
@@ -51,7 +51,20 @@ class Phrase:
     @property
     def stems(self) -> frozenset[str]:
         """The words of the phrase without number."""
-        return frozenset(stem(word) for word in self.words)
+        return _stems(self.words)
+
+    @property
+    def roots(self) -> frozenset[str]:
+        """The beginnings of the words of the phrase."""
+        return _roots(self.words)
+
+
+_stems = lru_cache(maxsize=4096)(stems)  # every rule asks for those of the same phrases
+
+
+@lru_cache(maxsize=4096)
+def _roots(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(root, words))
 
 
 @lru_cache(maxsize=512)  # several rules read the same line
@@ -129,6 +142,8 @@ def _belongs(line: WordSpans, language: FollowUpWords, at: int, inside: bool) ->
 def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "devo portare", "dove compro": a word in the place of a verb names no topic."""
     before, word = line.word(at - 1), line.word(at)
+    if before not in language.before_verbs:
+        return False
     if before in language.verb_markers and (_object_at(line, language, at + 1) or language.verb_markers_alone):
         return True
     if before in language.subject_pronouns and _object_at(line, language, at + 1):
@@ -144,8 +159,7 @@ def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
 
 
 def _object_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    word = line.word(at)
-    return word in language.articles or word in language.indefinite or word in language.owners
+    return line.word(at) in language.determiners
 
 
 def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tuple[int, int] | None:
@@ -463,10 +477,9 @@ def _last_named(reference: ReferenceCue, talk: Talk) -> tuple[Entity, ...]:
     return tuple(found[-1:])
 
 
-@lru_cache(maxsize=4096)
 def has_meaning(word: str) -> bool:
     """Whether a word is a common one, so that it is no other word misspelt."""
-    return _place(stem(word)) > 0
+    return _place(word) > 0
 
 
 def likenesses(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:
@@ -474,7 +487,7 @@ def likenesses(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float3
 
     It is 1 for forms of one word, and 0 where a word is not known.
     """
-    units = [_units(_meanings()[1][[_place(stem(word)) for word in words]]) for words in (first, second)]
+    units = [_units(_meanings()[1][[*map(_place, words)]]) for words in (first, second)]
     found: NDArray[np.float32] = units[0] @ units[1].T
     roots = {root(word): at for at, word in enumerate(first)}
     for at, word in enumerate(second):
@@ -498,9 +511,9 @@ def _units(rows: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 @lru_cache(maxsize=8192)
-def _place(known_as: str) -> int:
-    """The row of a stem in the table of meanings; 0, a row of zeros, where it is not known."""
-    hashes, name = _meanings()[0], zlib.crc32(known_as.encode())
+def _place(word: str) -> int:
+    """The row of a word in the table of meanings; 0, a row of zeros, where it is not known."""
+    hashes, name = _meanings()[0], zlib.crc32(stem(word).encode())
     at = bisect_left(hashes, name)
     return at + 1 if at < len(hashes) and hashes[at] == name else 0
 

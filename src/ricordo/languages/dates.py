@@ -361,6 +361,13 @@ def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], Readin
     )
 
 
+@cache
+def _any_rule(known: "tuple[Language, ...]") -> re.Pattern[str]:
+    """A pattern that is found wherever one of the rules is: searching once is faster than once for each."""
+    bodies = "|".join(pattern.pattern[len(r"(?<!\w)") : -len(r"(?!\w)")] for pattern, _ in _rules(known))
+    return re.compile(rf"(?<!\w)(?:{re.sub(r'[(][?]P=[a-z]+[)]', '.', re.sub(r'[?]P<[a-z]+>', '?:', bodies))})(?!\w)")
+
+
 def _expression(calendar: "Calendar", template: str) -> str:
     """An expression of one language with its own names of months, weekdays and seasons."""
 
@@ -419,6 +426,8 @@ _LONG_AGO = date(1970, 1, 1)
 def periods(question: str, now: datetime) -> tuple[Period, ...]:
     """The periods a question speaks of, in the order of their mention; relative ones are counted from `now`."""
     folded = fold(question.replace("\u2019", "'"))
+    if _any_rule(languages()).search(folded) is None:
+        return ()  # nearly always
     today = now.date()
     found: list[_Mention] = []
     for pattern, reading in _rules(languages()):

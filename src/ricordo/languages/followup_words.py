@@ -202,6 +202,17 @@ class FollowUpWords:
         return self.list_nouns.union(self.ordinals, self.neighbours, self.none, self.both, self.every, self.cardinals)
 
     @cached_property
+    def determiners(self) -> Words:
+        """Words that a noun follows."""
+        return self.articles.union(self.indefinite, self.owners)
+
+    @cached_property
+    def before_verbs(self) -> Words:
+        """Words of which one stands before a word in the place of a verb."""
+        asking = self.question_words.union(self.manner_words, self.action_askers)
+        return asking.union(self.verb_markers, self.subject_pronouns, self.auxiliaries)
+
+    @cached_property
     def pointing_words(self) -> Words:
         """Words that may stand for something outside the question; so may a verb with a pronoun at its end."""
         return self.demonstrative.union(self.personal, self.possessive, self.place, self.ones, self.clitics)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 PRIMING = 3  # what a chat API adds before the reply
 FIRST = (Section.SYSTEM, Section.QUESTION, Section.FORMAT)
 REST = (Section.PROFILE, Section.SUMMARY, Section.TOPIC, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
+_SHARES = tuple((section, f"{section}_share") for section in (*FIRST, *REST))
 KEPT_FOR_REST = 4  # a quarter
 CHANGING_PART, MOST_CHANGING = 0.22, 7_500  # of the limit, in tokens: recall hardly ever finds more than they hold
 
@@ -260,7 +261,7 @@ def allot(room: int, demands: Mapping[Section, int], settings: "BudgetSettings")
     room = max(room, 0) - safety
     wanted_first, wanted_rest = ({section: demands.get(section, 0) for section in each} for each in (FIRST, REST))
     first = min(sum(wanted_first.values()), room - min(sum(wanted_rest.values()), room // KEPT_FOR_REST))
-    weights = {section: getattr(settings, f"{section}_share") for section in (*FIRST, *REST) if demands.get(section)}
+    weights = {section: getattr(settings, name) for section, name in _SHARES if demands.get(section)}
     shares = {Section.SAFETY: safety, **share_out(first, wanted_first, weights)}
     room -= first
     if settings.cache_stable == "on":  # the history was chosen to fit; what changes takes its part, however short it is

@@ -214,7 +214,7 @@ _YEARS_BACK = 10
 class WordEvidence:
     """How much of the question each message and its neighbours contain, and which rows contain which word.
 
-    `found` are the words that occur in the index, `said` where each occurs: how often in every row, or the rows;
+    `found` are the words that occur in the index, `said` in which rows each occurs, with one more for no row;
     `worths` are the weights of these words, `asked` is the weight of all words of the question. `certainty` says how
     much words know of this question: 1 if some message and its neighbours contain most of it, near 0 if the best has
     only a common word of it.
@@ -222,7 +222,7 @@ class WordEvidence:
 
     share: Vectors
     found: tuple[str, ...]
-    said: "Sequence[Vectors | Rows]"
+    said: NDArray[np.bool_]
     worths: NDArray[np.float64]
     asked: float
     certainty: float
@@ -232,7 +232,7 @@ class WordEvidence:
         if not turns or self.asked <= 0:
             return [0.0] * len(turns)
         first = np.cumsum([0, *map(len, turns[:-1])])
-        said = np.logical_or.reduceat(_contained(self.said, np.concatenate(turns), len(self.share)), first, axis=1)
+        said = np.logical_or.reduceat(self.said.take(np.concatenate(turns), axis=1), first, axis=1)
         # Rounded, because the last bit of a sum may depend on the number of turns.
         shares: list[float] = (np.einsum("i,ij->j", self.worths, said) / self.asked).round(9).tolist()
         return shares
@@ -257,13 +257,13 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
     sizes = [sum(len(each.keys) for each in own) for own in found]
     chosen = sorted((at for at, size in enumerate(sizes) if size), key=sizes.__getitem__)[:_MOST_WORDS]
     links = index.links
-    said: list[Vectors | Rows] = []
+    said = np.zeros((len(chosen), count + 1), dtype=np.bool_)
     worths = np.zeros(len(chosen))
     # The last place of these stands for neighbours beyond the ends of sessions.
     total, times, part = (np.zeros(count + 1, dtype=np.float32) for _ in range(3))
     for place, at in enumerate(chosen):
         if column := index.column(asked[at][1], found[at]):
-            said.append(column.times)
+            np.greater(column.times, 0, out=said[place])
             holders = column.holders
             np.divide(column.lent, np.add(column.lent, links.norm, out=part), out=part)
             part *= np.float32(_idf(count, holders))
@@ -271,7 +271,8 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
         else:  # of a rare word, only the rows that it reaches
             for each in found[at]:  # the variants of a word: a message may contain two
                 times[each.rows] += each.counts
-            said.append(rows := found[at][0].rows if len(found[at]) == 1 else np.flatnonzero(times))
+            rows = found[at][0].rows if len(found[at]) == 1 else np.flatnonzero(times)
+            said[place, rows] = True
             holders = len(rows)
             links.lend(times, rows)
             reached = np.concatenate((rows, links.after[rows], links.two_after[rows], links.before[rows]))
@@ -340,24 +341,10 @@ def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> "Rows"
     return found[:_LEADING]
 
 
-def _said_around(links: "Links", said: "Sequence[Vectors | Rows]", rows: "Rows") -> NDArray[np.bool_]:
+def _said_around(links: "Links", said: NDArray[np.bool_], rows: "Rows") -> NDArray[np.bool_]:
     """Which words each of some rows, the two before it and the one after it contain: words x 4 x rows."""
     around = np.concatenate((rows, links.before[rows], links.two_before[rows], links.after[rows]))
-    return _contained(said, around, len(links.lengths)).reshape(len(said), 4, len(rows))
-
-
-def _contained(said: "Sequence[Vectors | Rows]", rows: "Rows", count: int) -> NDArray[np.bool_]:
-    """Which words each of some rows contains: words x rows."""
-    found = np.zeros((len(said), len(rows)), dtype=np.bool_)
-    mark = np.zeros(count + 1, dtype=np.bool_)
-    for place, where in enumerate(said):
-        if where.dtype == np.float32:
-            np.greater(where[rows], 0, out=found[place])
-        else:
-            mark[where] = True
-            found[place] = mark[rows]
-            mark[where] = False
-    return found
+    return said.take(around, axis=1).reshape(len(said), 4, len(rows))
 
 
 def _idf(count: int, holders: int) -> float:

@@ -156,8 +156,10 @@ def recall_from_index(
     # Quarantined messages must not use up the limit.
     wanted = Search(wanted_text, room, Filters(without=away, session_tag=project_tag(scope.project)))
 
+    name = indexes.embedder.name
+
     def accept(found: Ranked) -> bool:
-        return turn_id_of(found.message_id) not in shown and is_relevant(found, indexes.embedder.name)
+        return turn_id_of(found.message_id) not in shown and is_relevant(found, name)
 
     notes = failure + _damaged(indexes, scope.owner, wanted.filters)
     hits = ranked(engine, indexes, scope.owner, wanted, notes, accept, enough=limit + 1, quick=True)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import UUID, uuid5
 
@@ -408,11 +408,10 @@ class Excerpt:
     label: str = ""
     start: int = 0
     end: int | None = None
+    text: str = field(init=False, compare=False, repr=False)  # the passage as it stands in the prompt
 
-    @cached_property
-    def text(self) -> str:
-        """The passage as it stands in the prompt."""
-        return self.label + self.message.content[self.start : self.end]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.label + self.message.content[self.start : self.end])
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,7 +324,7 @@ class CrisisDetector:
     def within(self, turn: Turn) -> bool:
         """Whether a turn shows a crisis; nothing is derived from such a turn and it is not recalled."""
         return bool(self._phrases) and self._cached(
-            tuple(each.content for each in turn.messages if each.role == "user")
+            tuple([each.content for each in turn.messages if each.role == "user"])
         )
 
     def _any_crisis(self, said: tuple[str, ...]) -> bool:

@@ -73,17 +73,23 @@ def has_hidden(text: str) -> bool:
     return not (text.isascii() and text.isprintable()) and _smuggled().search(text) is not None
 
 
+_DIGITS = re.compile("[0-9]+")
+
+
 def marker(texts: Iterable[str], salt: str = "", source: Iterable[str] | None = None) -> str:
     """A short word that none of the texts contains, derived from them, or from `source` where it should last."""
     fenced = tuple(texts)
     whole = "\n".join(fenced)
     made_of = fenced if source is None else tuple(source)
-    joined = "\n".join(made_of)
+    joined = whole if source is None else "\n".join(made_of)
     seed = sha256(f"{salt}\n{[len(text) for text in made_of]}\n{joined}".encode("utf-8", "surrogatepass"))
-    folded = whole.casefold()
-    while seed.hexdigest()[:MARKER_LENGTH] in folded:
+    # Digits are the same in every case: where the word's longest run of them is not found, the word is not.
+    while (
+        max(_DIGITS.findall(word := seed.hexdigest()[:MARKER_LENGTH]), key=len, default="") in whole
+        and word in whole.casefold()
+    ):
         seed.update(b"again")
-    return seed.hexdigest()[:MARKER_LENGTH]
+    return word
 
 
 def open_fence(marker: str, locale_code: str) -> str:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from ricordo.errors import DamageError
@@ -116,12 +117,31 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
         ) from error
 
 
+def plain_turns(owner: Owner, rows: Sequence[Any]) -> list[Turn]:
+    """The turns behind rows. Those of a short page are kept: every context of a talk reads them again.
+
+    Not one with metadata, which could be changed.
+    """
+
+    def is_kept(row: Any) -> bool:
+        query, response, metadata, details = row[5], row[8], row[11], row[12]
+        return not (metadata or details) and len(query or "") + len(response or "") <= LONGEST_KEPT
+
+    short = len(rows) <= SHORT_PAGE
+    return [kept_turn(owner, row) if short and is_kept(row) else row_to_turn(owner, row) for row in rows]
+
+
+SHORT_PAGE = 64  # turns
+LONGEST_KEPT = 4_000  # characters
+kept_turn = lru_cache(maxsize=1_024)(row_to_turn)
+
+
 def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> list[Turn]:
     """Turns behind rows; the words of archived ones are fetched from their blocks, which most reads never need.
 
     A turn whose block is damaged comes without words and says so: the others are not held up by it.
     """
-    turns = [row_to_turn(owner, row) for row in rows]
+    turns = plain_turns(owner, list(rows))
     wanted: dict[str, dict[str, None]] = {}
     for turn in turns:
         if turn.archived:

@@ -92,8 +92,8 @@ class DeterministicEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for i, text in enumerate(texts):
-            for word in text.casefold().split():
-                rows[i] += _direction(word, self._dimensions)
+            if words := text.casefold().split():
+                np.sum([_direction(word, self._dimensions) for word in words], axis=0, out=rows[i])
         return unit_rows(rows)
 
     def embed_query(self, text: str) -> Vectors:

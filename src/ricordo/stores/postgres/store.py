@@ -27,7 +27,7 @@ from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
 from ricordo.stores.postgres.transaction import LONG_TIMEOUT, Cursor, OwnerTransactions, Transaction, row_security_for
 from ricordo.stores.postgres.turns import PostgresTurns, erasure_lock
 from ricordo.stores.topic_rules import unpacked
-from ricordo.stores.turn_rows import micros
+from ricordo.stores.turn_rows import kept_turn, micros
 from ricordo.stores.turn_rows import moment as to_moment
 
 OWNERS_PER_PAGE = 500
@@ -137,6 +137,7 @@ class PostgresStore:
 
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
+        kept_turn.cache_clear()
         row_to_fact.cache_clear()
         return self._transactions.run_long(owner, lambda tx: _erase(tx, owner))
 

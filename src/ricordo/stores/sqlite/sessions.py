@@ -30,7 +30,7 @@ from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import Connections, one_view
 from ricordo.stores.sqlite.database import WriteConnection, has_tables, translated
-from ricordo.stores.turn_rows import ENDLESS, micros, moment, row_to_session, row_to_turn
+from ricordo.stores.turn_rows import ENDLESS, micros, moment, plain_turns, row_to_session
 
 T = TypeVar("T")
 
@@ -172,7 +172,7 @@ class SqliteTurns:
             raise translated(error, connections.path) from error
         finally:
             connections.give_back(reader)
-        return [row_to_turn(owner, row) for row in rows]
+        return plain_turns(owner, rows)
 
 
 def turns_dropped(writer: sqlite3.Connection, key: tuple[bytes, str], gone: Sequence[Any]) -> int:

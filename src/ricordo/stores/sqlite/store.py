@@ -31,7 +31,7 @@ from ricordo.stores.sqlite.sessions import SqliteSessions, SqliteTurns
 from ricordo.stores.sqlite.topics import SqliteTopics
 from ricordo.stores.sqlite.vectors import SqliteVectors
 from ricordo.stores.topic_rules import unpacked
-from ricordo.stores.turn_rows import ENDLESS, micros
+from ricordo.stores.turn_rows import ENDLESS, kept_turn, micros
 
 OWNERS_AT_ONCE = 500
 PAGE = 500  # rows read at once from a store that is copied
@@ -92,6 +92,7 @@ class SqliteStore:
 
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
+        kept_turn.cache_clear()
         row_to_fact.cache_clear()
         self.topics.forget_shelves()
         gone = self._connections.write(lambda writer: erase_rows(writer, owner))
