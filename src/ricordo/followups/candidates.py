@@ -329,6 +329,7 @@ class Focus:
     opening: Mention | None = None
     seen: tuple[Mention, ...] = ()
     turn_number: int = 0
+    titled: bool = False  # The first message was nothing but a name.
 
     @property
     def answers_who(self) -> bool:
@@ -443,6 +444,7 @@ def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refer
         opening=focus.opening or (topical[0] if topical else None),
         seen=(*focus.seen, *topical),
         turn_number=turn.turn_number,
+        titled=focus.titled or title is not None,
     )
 
 
@@ -485,12 +487,20 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
             found.extend(same)
         elif not reference.plural or not focus.centre or focus.lasting is None or focus.centre[0].phrase.several:
-            found.extend(_of_number(reference, focus.centre))
+            named = _of_number(reference, focus.centre)
+            found.extend(named if not focus.titled or any(each.phrase.proper for each in named) else ())
     # A later topic still belongs to what the conversation opened with.
     single = all(reference.kind == "pronoun" and not reference.plural for reference in references)
     if focus.lasting is not None and (focus.lasting.phrase.proper or not single):
         found.append(focus.lasting)
     return list(dict.fromkeys(found))
+
+
+def full_name(name: str, focus: Focus) -> str:
+    """The fullest form of a name in the talk: "Ben Hecht" for "Hecht"."""
+    own = stems(split_words(name).words)
+    names = [name_in(each.phrase.text) for each in focus.seen if each.phrase.proper and own < each.phrase.stems]
+    return next((each for each in names if own < stems(split_words(each).words)), name)
 
 
 def _of_number(reference: ReferenceCue, centre: Sequence[Mention]) -> Sequence[Mention]:

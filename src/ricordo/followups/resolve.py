@@ -34,6 +34,7 @@ from ricordo.followups.candidates import (
     described_items,
     find_in,
     follow,
+    full_name,
     items_of,
     list_labels,
     list_nouns,
@@ -164,7 +165,8 @@ def resolve(
         references = references or tuple(_misspelt_cues(talk))
         offered = (*(Addition(word, history[-1].turn_number, "answer") for word in talk.mended.values()), *offered)
     if references and references[0].person and offered and name_in(offered[0].text):
-        offered = (replace(offered[0], text=name_in(offered[0].text), article=""), *offered[1:])
+        name = full_name(name_in(offered[0].text), follow(history, language, refers_back))
+        offered = (replace(offered[0], text=name, article=""), *offered[1:])
     additions = fit_additions(question, offered) if offered else ()
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
     in_place = not (history and items_of(history[-1]))
