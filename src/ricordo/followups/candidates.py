@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import not_
 
 from ricordo.followups.anaphora import complement
 from ricordo.followups.items import derive_items, enumeration, headline, lists_of, prose_item
@@ -27,9 +28,9 @@ from ricordo.followups.reference import (
     ReferenceCue,
     Talk,
 )
-from ricordo.followups.rewrite import alternatives, asked_sentence
+from ricordo.followups.rewrite import SENTENCE, alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.registry import AnyLanguage, Words
+from ricordo.languages.registry import AnyLanguage, Words, all_words
 from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem, stems
 
 _HEAD_CHARACTERS = 60
@@ -38,6 +39,7 @@ _OPENING_CHARACTERS = 300
 RECENT_TURNS = 12
 _CACHED = 2_048  # messages
 _PROSE_TURNS = 2  # an enumeration in prose is soon forgotten
+LONG_ANSWER = 250  # characters of one that names what it is about, so that nothing older is meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,10 @@ def choices(
     """The choices that fit a position: none, one, or several when it is ambiguous; `prose` reads enumerations too."""
     # Try lists about the noun first; only a general noun ("point") falls back to the newest list.
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
+    told = history[-1:] if history and len(history[-1].response) >= LONG_ANSWER else history[-_PROSE_TURNS:]
     for about_noun in passes:
         for turn in reversed(history[-RECENT_TURNS:]):
-            prosaic = prose and turn in history[-_PROSE_TURNS:]
+            prosaic = prose and turn in told
             prosaic_lists = _prose_lists(turn.response, language, last=turn is history[-1]) if prosaic else ()
             for items in (items_of(turn), *prosaic_lists):
                 if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
@@ -307,6 +310,7 @@ _RECENT = 12
 _LONGEST_TITLE = 8  # words
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _OWN_NAME = AnyLanguage(r"\b(?:<dialogue.own_name>)(?: \w{1,2})? ?$", flags=0)  # "my name is …"
+_COMMENT = 8  # words
 _FRAGMENT = 5  # words of a question that only names another thing ("No, I mean HIIT")
 
 
@@ -329,6 +333,7 @@ class Focus:
     opening: Mention | None = None
     seen: tuple[Mention, ...] = ()
     turn_number: int = 0
+    titled: bool = False  # The first message was nothing but a name.
 
     @property
     def answers_who(self) -> bool:
@@ -407,6 +412,17 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     return _Asked(tuple(topical), asked, refers_back, introduction is not None, asks_who, fragment)
 
 
+def _without_comments(query: str, language: FollowUpWords) -> str:
+    """A message without its sentences that only comment on the answer before a question: "That makes sense!"."""
+    sentences = SENTENCE.split(query.strip())
+    idle = language.demonstrative | language.personal | all_words("topics.polite_words")
+    comments = [
+        not each.endswith("?") and len(words := split_words(each).words) <= _COMMENT and not idle.isdisjoint(words)
+        for each in sentences
+    ]
+    return " ".join(compress(sentences, map(not_, comments))) if not all(comments) else query
+
+
 def _title(query: str, language: FollowUpWords) -> Phrase | None:
     """A message that is nothing but a name ("Bullet for My Valentine"), as one phrase."""
     text = _ASIDE.sub("", query).strip()
@@ -427,7 +443,8 @@ def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
 
 
 def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
-    said = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers)
+    query = turn.query[:LONGEST_FOLLOW_UP]
+    said = _asked(_without_comments(query, language) if focus.turn_number else query, language, refers)
     title = _title(turn.query[:LONGEST_FOLLOW_UP], language) if not focus.turn_number else None
     topical = [Mention(p, turn.turn_number, "question") for p in ((title,) if title is not None else said.topical)]
     if not topical:
@@ -446,6 +463,7 @@ def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refer
         opening=focus.opening or (topical[0] if topical else None),
         seen=(*focus.seen, *topical),
         turn_number=turn.turn_number,
+        titled=focus.titled or title is not None,
     )
 
 
@@ -488,12 +506,20 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
             found.extend(same)
         elif not reference.plural or not focus.centre or focus.lasting is None or focus.centre[0].phrase.several:
-            found.extend(_of_number(reference, focus.centre))
+            named = _of_number(reference, focus.centre)
+            found.extend(named if not focus.titled or any(each.phrase.proper for each in named) else ())
     # A later topic still belongs to what the conversation opened with.
     single = all(reference.kind == "pronoun" and not reference.plural for reference in references)
     if focus.lasting is not None and (focus.lasting.phrase.proper or not single):
         found.append(focus.lasting)
     return list(dict.fromkeys(found))
+
+
+def full_name(name: str, focus: Focus) -> str:
+    """The fullest form of a name in the talk: "Ben Hecht" for "Hecht"."""
+    own = stems(split_words(name).words)
+    names = [name_in(each.phrase.text) for each in focus.seen if each.phrase.proper and own < each.phrase.stems]
+    return next((each for each in names if own < stems(split_words(each).words)), name)
 
 
 def _of_number(reference: ReferenceCue, centre: Sequence[Mention]) -> Sequence[Mention]:

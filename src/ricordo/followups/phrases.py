@@ -252,7 +252,7 @@ def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int, *, 
     )
 
 
-_WORD_OF_NAME = r"[A-ZÀ-Þ](?:[\w.-]|['’][A-ZÀ-Þ])*"
+_WORD_OF_NAME = r"[A-ZÀ-ÞĀ-Ž](?:[\w.-]|['’][A-ZÀ-Þ])*"
 _NAME = re.compile(rf"{_WORD_OF_NAME}(?:(?: (?:of|the|de|di|da|del|della|van|von|der|al|la|le|el))* {_WORD_OF_NAME})*")
 
 

@@ -23,6 +23,7 @@ from ricordo.followups.antecedents import (
     two_sides,
 )
 from ricordo.followups.candidates import (
+    LONG_ANSWER,
     RECENT_TURNS,
     ListChoice,
     Mention,
@@ -34,6 +35,7 @@ from ricordo.followups.candidates import (
     described_items,
     find_in,
     follow,
+    full_name,
     items_of,
     list_labels,
     list_nouns,
@@ -130,7 +132,7 @@ def resolve(
             nouns=list_nouns(history, language),
             labels=list_labels(history),
             said=_said(history[-1].response, language)
-            if len(split_words(question).words) <= LONGEST_ABOUT
+            if len(split_words(question).words) <= LONGEST_ABOUT and len(history[-1].response) < LONG_ANSWER
             else frozenset(),
             language=language,
             line=words_of(talk),
@@ -167,7 +169,8 @@ def resolve(
         references = references or tuple(_misspelt_cues(talk))
         offered = (*(Addition(word, history[-1].turn_number, "answer") for word in talk.mended.values()), *offered)
     if references and references[0].person and offered and name_in(offered[0].text):
-        offered = (replace(offered[0], text=name_in(offered[0].text), article=""), *offered[1:])
+        name = full_name(name_in(offered[0].text), follow(history, language, refers_back))
+        offered = (replace(offered[0], text=name, article=""), *offered[1:])
     additions = fit_additions(question, offered) if offered else ()
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
     in_place = not (history and items_of(history[-1]))
@@ -598,6 +601,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     mentions = antecedents(references, focus, talk.language)
     if reference.about:
         mentions = list(focus.centre[: 2 if len(talk.history) <= SHORT_TALK else 1])
+    mentions = _still_spoken_of(mentions, talk)
     answered = in_answer(reference, talk)
     if len(answered) > 1:
         last = talk.history[-1].turn_number
@@ -609,6 +613,15 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
         return _bind_last_answer(reference, talk, offered=offered)
     turn = next(t for t in talk.history if t.turn_number == mentions[0].turn_number)
     return _Bound((_whole(reference, turn),), (), offered)
+
+
+def _still_spoken_of(mentions: Sequence[Mention], talk: Talk) -> Sequence[Mention]:
+    """The mentions without older ones that a long last answer does not name: it went on to something else."""
+    last = talk.history[-1]
+    if len(last.response) < LONG_ANSWER:
+        return mentions
+    said = stems(split_words(last.response[:_READ]).words)
+    return [m for m in mentions if m.turn_number == last.turn_number or not m.phrase.stems.isdisjoint(said)]
 
 
 def _topic_of(turn: PastTurn, talk: Talk, asked: bool = False) -> tuple[Addition, ...]:
