@@ -35,7 +35,7 @@ _NAMED = AnyLanguage(r"\b(?:<dialogue.wanted:name>)\b", flags=0)
 _REASON = AnyLanguage(r"<dialogue.held:reason>", flags=0)
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
 _NEWEST = AnyLanguage(r"\b(?:<dialogue.wanted:newest>)\b", flags=0)
-_PRONOUN = AnyLanguage(r"\b(?:<dialogue.held:pronoun>)\b", flags=0)
+POINTING = AnyLanguage(r"\b(?:<dialogue.held:pronoun>)\b", flags=0)
 DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
 _SHAPE = re.compile(r"\d")  # of a number, with its separators: 62 and 44 have the same one
@@ -420,7 +420,7 @@ def _may_count(new: ScoredMemory, best: ScoredMemory) -> bool:
     if new.coverage >= _SAME_FROM * best.coverage > 0 or any(not AMOUNT.fullmatch(each) for each in shared):
         return True
     own = [word for word in MessageWords.of(new.passage.text).subjects() if not _CHANGED.search(word)]
-    return len(own) < _OWN_SUBJECT or _PRONOUN.search(folded(new.passage.text)) is not None
+    return len(own) < _OWN_SUBJECT or POINTING.search(folded(new.passage.text)) is not None
 
 
 def lacks_detail(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ricordo.chat.answerability import (
     DENIED,
+    POINTING,
     RELATED_FROM,
     Findings,
     ScoredMemory,
@@ -47,6 +48,7 @@ _NEAR_THE_BEST = 0.35
 _LATER_FROM = 0.2
 _BESIDE_FROM = 0.5  # share of the best quote's coverage that one beside it needs where no answer is certain
 _MEANT_FROM = 0.5  # least probability of a known subject where a question is not about the user and shares no word
+_SPOKEN_FROM = 0.3  # share of a question that a message of the session holds which speaks of its subject
 _FACT_CONFIDENCE = 0.9
 _MOST_QUOTES, _MOST_LISTED = 2, 6
 _RIVAL_FROM = 0.8  # share of the best quote's coverage that an older one needs to have counted before it
@@ -169,7 +171,7 @@ class MemoryReader:
             return MemoryAnswer(self._quote(told, asked), _FACT_CONFIDENCE, (told,), of_user=True)
         if known:
             return known
-        if found and not (asked.is_personal or found[0].coverage or findings.related >= _MEANT_FROM):
+        if found and not (asked.is_personal or findings.related >= _MEANT_FROM or _is_spoken_of(asked, found)):
             return None  # a question for anybody, and none of its words was said
         if not any(speaks_of_person(each.passage, asked) for each in found[:_MOST_QUOTES]):
             return None  # "what is my husband called", and only the son was talked of
@@ -372,6 +374,12 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
         if not any(len(own & other) >= 0.8 * max(1, min(len(own), len(other))) for other in others):
             kept.append(each)
     return kept
+
+
+def _is_spoken_of(asked: MemoryQuestion, found: Sequence[ScoredMemory]) -> bool:
+    """Whether a question has a word of the session that the best passage is from, or points at what was said."""
+    said = (each.coverage for each in found if each.passage.session_id == found[0].passage.session_id)
+    return max(said) >= _SPOKEN_FROM or POINTING.search(asked.text) is not None
 
 
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
