@@ -493,10 +493,11 @@ def alternatives(text: str, asked: MemoryQuestion) -> list[str]:
         names = _names_in(rest.partition(":")[0])
         if len(names) < 2:
             listed = rest.partition(":")[2] or rest.lstrip(" ,")
-            names = [
-                name for part in _JOINED.sub("\n", listed).split("\n") if (name := _ITEM_END.sub("", part).strip(" ,"))
-            ]
-        if 2 <= len(names) <= 6:
+            parts = _JOINED.sub("\n", listed).split("\n")
+            names = [name for part in parts if (name := _ITEM_END.sub("", part).strip(" ,"))]
+            called = [name for name in names if name[0].isupper()]
+            names = called if len(called) > 1 else names
+        if 2 <= len(names) <= 6 and not any(FIRST_PERSON.search(folded(name)) for name in names):
             return names
     return []
 
@@ -506,7 +507,8 @@ def _names_in(text: str) -> list[str]:
     found: dict[str, None] = {}
     words = MessageWords.of(text)
     for at, (start, end) in enumerate(words.spans):
-        if text[start].isupper() and end - start > 1 and not _CALENDAR.fullmatch(words.plain[at]):
+        placed = at > 0 and _WHERE.fullmatch(words.plain[at - 1])  # "two dogs from Romania"
+        if text[start].isupper() and end - start > 1 and not (placed or _CALENDAR.fullmatch(words.plain[at])):
             before = next(reversed(found), "")
             if before and text[:start].endswith(f"{before} "):
                 del found[before]
