@@ -35,7 +35,7 @@ _NAMED = AnyLanguage(r"\b(?:<dialogue.wanted:name>)\b", flags=0)
 _REASON = AnyLanguage(r"<dialogue.held:reason>", flags=0)
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
 _NEWEST = AnyLanguage(r"\b(?:<dialogue.wanted:newest>)\b", flags=0)
-_PRONOUN = AnyLanguage(r"\b(?:<dialogue.held:pronoun>)\b", flags=0)
+POINTING = AnyLanguage(r"\b(?:<dialogue.held:pronoun>)\b", flags=0)
 DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
 _SHAPE = re.compile(r"\d")  # of a number, with its separators: 62 and 44 have the same one
@@ -43,13 +43,14 @@ _DOUBTED = 0.7  # most certain where the thing that is asked for was not named
 _SAME_FROM = 0.5  # share of the best message's coverage that one needs that counts instead of it
 _OWN_SUBJECT = 2  # words by which a message speaks of something else
 _OUTDATED_FROM = 0.2  # least probability that the best message replaces another, which is then not quoted beside it
+_RIVAL_FROM = 0.15  # the same where it is quoted beside the best message
 _SMOOTHING = 6
 _COMPARED = 3  # passages after the best one that it may replace
 _COVERED, _COUNTED, _ANSWERS = 4, 12, 16  # places of features that are shown beside the probability
 _MISSING = (NAMING, ("age",), ("colour", "code", "surname"), ("amount", "number"), ("time",), ("place",))
 # A wrong name, age or amount misleads more than none: the nearest needs more for these.
 _MISTAKEN, _MISTAKEN_FROM = frozenset(("name", "surname", "brand", "age", "amount")), 0.35
-RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.25, 0.75, 0.25  # measured: docs/answering.md
+RELATED_FROM, NEAR_FROM, ANSWERED_FROM, REPLACED_FROM = 0.3, 0.25, 0.75, 0.2  # measured: docs/answering.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +384,10 @@ def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Fi
     for at in others[:_COMPARED]:
         if _replacing(replacement_features(asked, passages, logits, at, first), _OUTDATED_FROM) is not None:
             found[at] = replace(found[at], replaced=True)
-    newest = _replacing(replacement_features(asked, passages, logits, first), REPLACED_FROM)
+    later = replacement_features(asked, passages, logits, first)
+    rival = {at: row for at, row in later.items() if at in others[:1]}  # it would be quoted as well
+    newest = _replacing(later, REPLACED_FROM)
+    newest = _replacing(rival, _RIVAL_FROM) if newest is None else newest
     current = found[newest] if newest is not None and _may_count(found[newest], found[first]) else None
     ordered = (found[first], *(found[at] for at in others))
     answered = min(_probability(_weighed(ANSWERED, best)), 1.0 if _names_it(asked, ordered[:2]) else _DOUBTED)
@@ -420,7 +424,7 @@ def _may_count(new: ScoredMemory, best: ScoredMemory) -> bool:
     if new.coverage >= _SAME_FROM * best.coverage > 0 or any(not AMOUNT.fullmatch(each) for each in shared):
         return True
     own = [word for word in MessageWords.of(new.passage.text).subjects() if not _CHANGED.search(word)]
-    return len(own) < _OWN_SUBJECT or _PRONOUN.search(folded(new.passage.text)) is not None
+    return len(own) < _OWN_SUBJECT or POINTING.search(folded(new.passage.text)) is not None
 
 
 def lacks_detail(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ricordo.chat.answerability import (
     DENIED,
+    POINTING,
     RELATED_FROM,
     Findings,
     ScoredMemory,
@@ -47,6 +48,7 @@ _NEAR_THE_BEST = 0.35
 _LATER_FROM = 0.2
 _BESIDE_FROM = 0.5  # share of the best quote's coverage that one beside it needs where no answer is certain
 _MEANT_FROM = 0.5  # least probability of a known subject where a question is not about the user and shares no word
+_SPOKEN_FROM = 0.3  # share of a question that a message of the session holds which speaks of its subject
 _FACT_CONFIDENCE = 0.9
 _MOST_QUOTES, _MOST_LISTED = 2, 6
 _RIVAL_FROM = 0.8  # share of the best quote's coverage that an older one needs to have counted before it
@@ -169,17 +171,19 @@ class MemoryReader:
             return MemoryAnswer(self._quote(told, asked), _FACT_CONFIDENCE, (told,), of_user=True)
         if known:
             return known
-        if found and not (asked.is_personal or found[0].coverage or findings.related >= _MEANT_FROM):
+        several = found[:1] if findings.is_answer else [each for each in found if each.coverage > 0]
+        offers = [(each, names) for each in several if (names := alternatives(each.passage.text, asked))]
+        holder, names = min(offers, key=lambda offer: not offer[1][0][0].isupper(), default=(None, []))
+        named = any(folded(name) in asked.text for name in names)
+        if holder and not named:
+            line = self._phrases.which.replace("{names}", ", ".join(names))
+            asking = self._quoted([holder], asked, findings.related)
+            return replace(asking, text=f"{line}\n{asking.text}", options=tuple(names))
+        if found and not (asked.is_personal or findings.related >= _MEANT_FROM or _is_spoken_of(asked, found)):
             return None  # a question for anybody, and none of its words was said
         if not any(speaks_of_person(each.passage, asked) for each in found[:_MOST_QUOTES]):
             return None  # "what is my husband called", and only the son was talked of
         known_subject = bool(found) and (asked.is_personal or findings.related >= RELATED_FROM)
-        names = alternatives(found[0].passage.text, asked) if known_subject else []
-        named = any(folded(name) in asked.text for name in names)
-        if names and not named:
-            line = self._phrases.which.replace("{names}", ", ".join(names))
-            asking = self._quoted(found[:1], asked, findings.related)
-            return replace(asking, text=f"{line}\n{asking.text}", options=tuple(names))
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
         if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
@@ -201,7 +205,7 @@ class MemoryReader:
         listed = asked.is_list and not self._is_brief and (findings.is_answer or found[0].coverage > 0)
         last = [findings.current] if findings.current and not earlier else []  # what was said last counts
         if last and not listed:
-            return last
+            return _with_answer(last, found, asked)
         least = 0.0 if findings.is_answer and not listed else _BESIDE_FROM * found[0].coverage
         others = (each for each in found[1:] if each.coverage >= least and _is_near(each, found[0]))
         near = _distinct([found[0], *others])
@@ -372,6 +376,12 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
         if not any(len(own & other) >= 0.8 * max(1, min(len(own), len(other))) for other in others):
             kept.append(each)
     return kept
+
+
+def _is_spoken_of(asked: MemoryQuestion, found: Sequence[ScoredMemory]) -> bool:
+    """Whether a question has a word of the session that the best passage is from, or points at what was said."""
+    said = (each.coverage for each in found if each.passage.session_id == found[0].passage.session_id)
+    return max(said) >= _SPOKEN_FROM or POINTING.search(asked.text) is not None
 
 
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:

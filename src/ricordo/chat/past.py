@@ -288,10 +288,12 @@ _UNITS = {  # of a number, and in what is asked: "50 minutes" is no weight
     kind: (AnyLanguage(rf"<dialogue.held:{kind}>", flags=0), AnyLanguage(rf"\b(?:<dialogue.wanted:{kind}>)\b", flags=0))
     for kind in ("unit_time", "unit_money", "unit_length", "unit_mass", "unit_heat", "unit_rate")
 }
+_MEASURES = {"unit_length", "unit_mass"}
 _RARELY_MEANT = ("unit_time", "unit_money")  # units that a question without a unit of its own does not want
 _RELATIVE = AnyLanguage(r"(?:<dialogue.relatives>)", flags=0)
 _CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
 _SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
+_OWN_AGE = AnyLanguage(r"\b(?:<dialogue.first_person>)\s*$", flags=0)
 _LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
 _WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
@@ -360,6 +362,8 @@ class MessageWords:
             return [at for at in found if at not in own] + (self.matching("kin") if kind == "person" else [])
         if kind in _FITTING:
             fitting = [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]
+            if kind == "age" and not FIRST_PERSON.search(asked.text):  # "I'm 61" is not the age of another
+                return [at for at in fitting if not _OWN_AGE.search(folded(self.text[: self.spans[at][0]]))]
             return [at for at in fitting if kind != "number" or self._is_of_unit(at, asked)]
         if kind in UNTYPED:
             small = language(guess_language(self.text)).vocabulary.stop_words
@@ -401,7 +405,9 @@ class MessageWords:
             named = _HELD["time"].fullmatch(after) is not None and not after[:1].isdigit()
             return not word[0].isdigit() or dated or named or (lone and _BEFORE_TIME.fullmatch(before) is not None)
         if kind == "age":
-            return not (len(word) > 2 and word.isdigit()) and (not after or _AFTER_AGE.fullmatch(after) is not None)
+            if len(word) > 2 and word.isdigit() or (_BEFORE_TIME.fullmatch(before) and not _UNITS["unit_time"][0].fullmatch(after)):
+                return False  # "at 8, 12 and 4" tells no age
+            return not after or _AFTER_AGE.fullmatch(after) is not None
         if self.text[max(0, start - 1)] in "£$€" or AMOUNT.fullmatch(after):
             return True
         counts = kind == "number" or (word[0].isdigit() and (lone or not word.isdigit()))
@@ -412,7 +418,9 @@ class MessageWords:
         said = self.plain[at].lstrip("0123456789.,") or (self.plain[at + 1] if at + 1 < len(self.plain) else "")
         unit = next((kind for kind, (held, _) in _UNITS.items() if held.fullmatch(said)), "")
         wanted = [kind for kind, (_, pattern) in _UNITS.items() if pattern.search(asked.text)]
-        return not unit or (unit in wanted if wanted else unit not in _RARELY_MEANT)
+        if not unit:  # "plot 14" is no size
+            return not (at and set(wanted) & _MEASURES and _LABELLED.fullmatch(self.plain[at - 1]))
+        return unit in wanted if wanted else unit not in _RARELY_MEANT
 
     def heard(self, asked: MemoryQuestion) -> dict[int, frozenset[int]]:
         """The places of words of the question, each with the numbers of the question's words that it holds."""
@@ -485,10 +493,11 @@ def alternatives(text: str, asked: MemoryQuestion) -> list[str]:
         names = _names_in(rest.partition(":")[0])
         if len(names) < 2:
             listed = rest.partition(":")[2] or rest.lstrip(" ,")
-            names = [
-                name for part in _JOINED.sub("\n", listed).split("\n") if (name := _ITEM_END.sub("", part).strip(" ,"))
-            ]
-        if 2 <= len(names) <= 6:
+            parts = _JOINED.sub("\n", listed).split("\n")
+            names = [name for part in parts if (name := _ITEM_END.sub("", part).strip(" ,"))]
+            called = [name for name in names if name[0].isupper()]
+            names = called if len(called) > 1 else names
+        if 2 <= len(names) <= 6 and not any(FIRST_PERSON.search(folded(name)) for name in names):
             return names
     return []
 
@@ -498,7 +507,8 @@ def _names_in(text: str) -> list[str]:
     found: dict[str, None] = {}
     words = MessageWords.of(text)
     for at, (start, end) in enumerate(words.spans):
-        if text[start].isupper() and end - start > 1 and not _CALENDAR.fullmatch(words.plain[at]):
+        placed = at > 0 and _WHERE.fullmatch(words.plain[at - 1])  # "two dogs from Romania"
+        if text[start].isupper() and end - start > 1 and not (placed or _CALENDAR.fullmatch(words.plain[at])):
             before = next(reversed(found), "")
             if before and text[:start].endswith(f"{before} "):
                 del found[before]

@@ -1319,7 +1319,7 @@ DIALOGUE = base.DialogueWords(
     ),
     wanted={
         "age": r"quanti anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno|d[ei]l?)|che anni ha",
-        "surname": r"cognome|nome di battesimo|nome completo|di cognome",
+        "surname": r"cognome|nome di battesimo|nome completo|di nome",
         "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
         "colour": r"(?:di che|che|quale|di quale) color[ei]",
         "brand": r"(?:che|quale) (?:marca|modello|ditta|azienda|impresa|ospedale|universita|banca|compagnia aerea|albergo|hotel|fornitore)",
