@@ -155,7 +155,8 @@ def test_letters_do_not_lose_to_words() -> None:
 
 def test_paraphrases_share_no_word_with_their_message() -> None:
     """The set is what it says: no question has a content word of the message that it asks for."""
-    for line in (DATA / "recall_paraphrases.jsonl").read_text(encoding="utf-8").splitlines():
+    files = (DATA / "recall_paraphrases.jsonl", DATA / "recall_paraphrases_second.jsonl")
+    for line in (line for path in files for line in path.read_text(encoding="utf-8").splitlines()):
         talk = json.loads(line)
         texts = {unit["id"]: unit["text"] for unit in talk["units"]}
         for query in talk["queries"]:
