@@ -405,7 +405,9 @@ class MessageWords:
             named = _HELD["time"].fullmatch(after) is not None and not after[:1].isdigit()
             return not word[0].isdigit() or dated or named or (lone and _BEFORE_TIME.fullmatch(before) is not None)
         if kind == "age":
-            if len(word) > 2 and word.isdigit() or (_BEFORE_TIME.fullmatch(before) and not _UNITS["unit_time"][0].fullmatch(after)):
+            if len(word) > 2 and word.isdigit():
+                return False
+            if _BEFORE_TIME.fullmatch(before) and not _UNITS["unit_time"][0].fullmatch(after):
                 return False  # "at 8, 12 and 4" tells no age
             return not after or _AFTER_AGE.fullmatch(after) is not None
         if self.text[max(0, start - 1)] in "£$€" or AMOUNT.fullmatch(after):

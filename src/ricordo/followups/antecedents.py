@@ -211,7 +211,8 @@ def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Na
     # The last column, of zeros, stands for no words at all; `held` has the best of each row in each group of words.
     table = np.zeros((len(calls) + 1, len(known) + 1), np.float32)
     table[:-1, :-1], table[-1, :-1] = like[: len(calls)], like.max(axis=0)
-    columns, starts = [], []
+    columns: list[int] = []
+    starts: list[int] = []
     for one in pool:
         for group in (one.phrase.words, one.entity.said):
             starts.append(len(columns))

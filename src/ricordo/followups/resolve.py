@@ -615,7 +615,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     return _Bound((_whole(reference, turn),), (), offered)
 
 
-def _still_spoken_of(mentions: Sequence[Mention], talk: Talk) -> Sequence[Mention]:
+def _still_spoken_of(mentions: list[Mention], talk: Talk) -> list[Mention]:
     """The mentions without older ones that a long last answer does not name: it went on to something else."""
     last = talk.history[-1]
     if len(last.response) < LONG_ANSWER:
