@@ -243,7 +243,8 @@ def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
 def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
     """The key facts, lazily: a profile takes the first few."""
     known = [fact for fact in facts if fact.known_at(now)]
-    known.sort(key=lambda fact: (not fact.pinned, not fact.is_instruction, _tier(fact), -_weight(fact, now), fact.id))
+    # By the words last: ids differ from run to run.
+    known.sort(key=lambda each: (not each.pinned, not each.is_instruction, _tier(each), -_weight(each, now), each.text))
     return (fact for fact in known if fact.pinned or not is_outdated(fact, now))
 
 
