@@ -191,10 +191,9 @@ def test_no_file_names_a_machine() -> None:
 # The reference
 
 
-@pytest.fixture(scope="module")
-def reference() -> ModuleType:
-    """The script that writes the reference, as a module."""
-    loader = importlib.machinery.SourceFileLoader("make_reference", str(ROOT / "scripts" / "make-reference"))
+def script(name: str) -> ModuleType:
+    """A script that writes a page, as a module."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(ROOT / "scripts" / name))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
@@ -202,9 +201,16 @@ def reference() -> ModuleType:
     return module
 
 
-def test_the_reference_is_up_to_date(reference: ModuleType) -> None:
-    """docs/reference.md is what scripts/make-reference writes now."""
-    assert reference.page() == (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    """The script that writes the reference."""
+    return script("make-reference")
+
+
+@pytest.mark.parametrize("page", ["reference", "profiles"])
+def test_a_page_that_is_written_from_the_code_is_up_to_date(page: str) -> None:
+    """docs/PAGE.md is what scripts/make-PAGE writes now."""
+    assert script(f"make-{page}").page() == (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
 
 
 def test_everything_has_its_entry() -> None:

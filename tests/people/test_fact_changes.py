@@ -56,6 +56,9 @@ def test_a_change_takes_the_place_of_what_it_changes(
         (("abito a Trapani", "I've just moved to Porto"), "Porto", "Trapani"),
         (("I live in Bristol", "mi sono appena trasferita a Udine"), "Udine", "Bristol"),
         (("mi chiamo Rita", "No, my name is Greta"), "Greta", "Rita"),
+        (("my exam is on 3 June", "scusa, l'esame è il 10 giugno"), "10 giugno", "3 June"),
+        (("il colloquio è il 12 dicembre", "sorry, the interview is on 14 December"), "14 December", "12 dicembre"),
+        (("sono vegetariano", "I eat meat again since March"), "meat", "vegetariana"),
     ],
 )
 def test_what_was_said_in_one_language_is_changed_in_the_other(
@@ -164,6 +167,7 @@ def test_a_shift_takes_the_place_of_what_it_names_shorter(
         ),
         (("Vivo con due coinquiline, Marta e Sofia", "non vivo più con Marta"), ("Sofia", "più con Marta")),
         (("Lavoro con Gianni e Piera in laboratorio", "non lavoro più con Gianni"), ("Piera", "più con Gianni")),
+        (("il volo è il 12 dicembre", "the train is on 14 December"), ("12 dicembre", "14 December")),
     ],
 )
 def test_what_may_be_another_thing_stays(

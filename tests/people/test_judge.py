@@ -58,6 +58,8 @@ def test_segments_leave_quotations_whole() -> None:
         ("I bake and I brew", "I bake"),
         ("sign it as Dr. N. Eze. That's me", "sign it as Dr. N. Eze"),
         ("vendo sfuso a 3 euro e 20 al litro", "vendo sfuso a 3 euro e 20 al litro"),
+        ("ho visto una Panda del 2016", "ho visto una Panda del 2016"),
+        ("I'm training as a baker", "I'm training as a baker"),
         ("we have two girls, Ada of 9 and Ines of 6", "Ada of 9 and Ines of 6"),
     ],
 )
@@ -91,6 +93,7 @@ def test_facts_said_in_passing_are_learned(text: str, word: str) -> None:
         "Che ore sono a Tokyo?",
         "Traduci: «sono vedova e abito a Torino»",
         "ok grazie mille, a domani",
+        "ah certo, io ADORO le code alla posta",
     ],
 )
 def test_messages_without_a_statement_teach_nothing(text: str) -> None:
@@ -156,6 +159,7 @@ def test_a_wish_for_good_is_an_instruction(text: str) -> None:
         "il preside vuole le circolari sempre in pdf, come si fa",
         "call me crazy but rain is lovely",
         "ogni tanto vedo Luca",
+        "I now go every Sunday not every second one",
     ],
 )
 def test_a_wish_for_once_or_of_others_is_none(text: str) -> None:
@@ -265,6 +269,15 @@ def test_a_verb_alone_keeps_its_person(text: str, kept: str) -> None:
             "“we're off grid on some land outside Marfa texas”",
         ),
         ("Ti aggiorno su una cosa importante: mia figlia si chiama Ada", "Sua figlia si chiama Ada"),
+        ("parto per Ivrea ad aprile con mio zio, che scarpe servono", "«parto per Ivrea ad aprile con mio zio»"),
+        ("in brisbane here so its summer, which salads keep in the heat", "In brisbane here so its summer"),
+        ("sorry i got that wrong, exam is on the 10th of June", "Exam is on the 10th of June"),
+        ("my e bike (a Gazelle, second hand) cuts out on hills", "Their e bike (a Gazelle, second hand)"),
+        ("I'm Rosalind by the way", "Is called Rosalind"),
+        ("da trent'anni insegno latino al liceo", "Da trent'anni insegna latino al liceo"),
+        ("mi sono trasferito a Udine il mese scorso", "Vive a Udine"),
+        ("sono andata a vivere da sola a Foggia", "Vive a Foggia"),
+        ("can u write to the landlord. sign it Tobias Okonjo, thats my name", "Is called Tobias Okonjo"),
     ],
 )
 def test_one_fact_is_told_and_nothing_beside_it(text: str, kept: str) -> None:

@@ -96,9 +96,10 @@ def test_forgetting_what_is_not_there_says_so() -> None:
 
 def test_what_reads_badly_comes_last() -> None:
     """A fragment, a quote and a sentence about "her" come after a clause that says something by itself."""
-    whole = a_fact("Keeps bees behind the mill", about="said:other:1", valid_from=NOW - 60 * DAY)
+    whole = a_fact("Keeps bees behind the mill", about="said:other:9", valid_from=NOW - 60 * DAY)
     rest = [
-        a_fact(text, about=f"said:other:{number}", valid_from=NOW - DAY)
-        for number, text in enumerate(("Found him", "“we let them go”", "She corrected the letter"), start=2)
+        a_fact(text, about=f"said:{group}:{number}", valid_from=NOW - DAY)
+        for group in ("other", "health", "name")
+        for number, text in enumerate(("Found him", "“we let them go”", "She corrected the letter", "85, half of it"))
     ]
     assert key_facts([*rest, whole], NOW)[0] == whole

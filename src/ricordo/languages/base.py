@@ -440,6 +440,8 @@ class FactWords:
     traits: Mapping[str, str]
     allergies: Mapping[str, str]
     allergy_prepositions: str
+    # Alternatives that close a clause and say nothing ("by the way").
+    trails: str = "(?!)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -878,15 +878,15 @@ FACTS = base.FactWords(
     name_joiners=r"and|but",
     personal_titles=r"Mr|Mrs|Ms|Miss|Dr|Prof|Professor",
     clause_openers=(
-        r"and|but|so|because|cos|cuz|which|who|while|although|though|since|as|what|how|where|when|why|can|could|should|would|please|pls|help|any"
+        r"and|but|so|because|cos|cuz|which|who|while|although|though|since|as(?! an? )|what|how|where|when|why|can|could|should|would|please|pls|help|any"
     ),
     bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
     joins=r"and|or",
     introductions=r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?",
     closings=r"(?:kind |best |warm )?regards|best wishes|sincerely|yours(?: \w+)?|all the best",
     thanks=r"cheers|(?:many )?thanks|thank you",
-    signs=r"sign(?:ed)?(?: \w+){0,3} (?:as|with)",
-    it_is_me=r"(?:that'?s|this is|which is|it'?s) me",
+    signs=r"sign(?:ed)?(?: \w+){0,3} (?:as|with)|sign (?:it|off)",
+    it_is_me=r"(?:that'?s|this is|which is|it'?s) (?:me|my name)",
     signed="my name is {name}",
     characters=r"character|toon",
     character_joins=r"in|for",
@@ -925,7 +925,8 @@ FACTS = base.FactWords(
     relatives=r"who|whose|who's|which",
     instead=r"instead(?: of|$)|rather than|in place of|in lieu of",
     announcements=(
-        r"(?:i(?:'ve|ve| have)? )?changed my mind|i(?:'ve| have)? (?:got it wrong|made a mistake|misspoke)|i was (?:wrong|mistaken)|my (?:mistake|bad)"
+        r"(?:(?:sorry|oops|ok),? )*(?:(?:i(?:'ve|ve| have)? )?changed my mind|i(?:'ve|ve| have)? (?:got (?:it|that|this) wrong|made a mistake|misspoke|caved)"
+        r"|i was (?:wrong|mistaken)|my (?:mistake|bad))"
         r"|(?:as )?i(?:'ve|'d| have| had)? (?:already )?(?:told|said to) you(?: (?:so|that|already|before))?|(?:as )?i (?:already )?(?:said|mentioned)"
         r"|(?:now |and )?(?:let'?s|let us) (?:talk|chat|discuss|go|get|move|turn|switch|change|return|continue|see)\b.*|(?:back|moving|on) (?:to|on)\b.*"
     ),
@@ -945,6 +946,7 @@ FACTS = base.FactWords(
         things delete erase remove drop scrap memory notes ever know knew mentioned mention bit part stuff earlier before
         wipe strike unlearn from with was were have had it this"""
     ),
+    trails=r"by the way|btw|lol|haha\w*|tbh|mind you",
     spelled_out=pairs(
         """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll =
         I'll, w = with, doesnt = doesn't, didnt = didn't"""

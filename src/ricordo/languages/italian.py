@@ -821,7 +821,7 @@ _FACT_PATTERNS = (
     FactPattern("place", rf"(?:io )?(?:non (?:vivo|abito) più) (?P<y>{_A}) ?(?P<x>.+)", "Non vive più {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("place", rf"(?:io )?(?:vivo|abito|risiedo) {_ADV}(?P<y>{_A})(?: |(?<='))(?P<x>.+)", "Vive {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("relation", r"(?:io )?(?:vivo|abito) con (?P<x>.+)", "Vive con {x}", "", x="thing"),
-    FactPattern("place", r"(?:io )?mi sono (?:appena )?trasferit[oa] (?P<y>a|ad|in) (?P<x>.+)", "Vive {y} {x}", "place:home", x="place", y="folded"),
+    FactPattern("place", r"(?:io )?(?:mi sono (?:appena )?trasferit[oa]|sono (?:appena )?andat[oa] a (?:vivere|stare)(?: da sol[oa],?)?) (?P<y>a|ad|in) (?P<x>.+?)(?: (?:il mese|la settimana|l'anno|lo scorso|in|da|due|tre|\d).*)?", "Vive {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("place", r"(?:io )?(?:vengo|provengo) (?P<y>da|dal|dalla|dall'|dallo|dagli) ?(?P<x>.+)", "Viene {y} {x}", "place:origin", x="proper place", y="folded"),
     FactPattern("place", r"(?:io )?sono (?:originari[oa] )?(?P<y>di) (?P<x>.+)", "Viene da {x}", "place:origin", x="proper place", y="folded"),
     FactPattern("place", r"(?:io )?sono nat[oa] (?:e cresciut[oa] )?(?P<y>a|ad|in) (?P<x>.+)", "Luogo di nascita: {x}", "place:birth", x="proper place", y="folded"),
@@ -992,7 +992,7 @@ FACTS = base.FactWords(
     name_joiners=r"e|ed|ma",
     personal_titles=NOTHING,
     clause_openers=(
-        r"e|ed|ma|però|pero|quindi|perché|perchè|xké|xke|che|mentre|siccome|visto|dato|poiché|anche|come|cosa|quale|quali"
+        r"e|ed|ma|però|pero|quindi|perché|perchè|xké|xke|che|mentre|siccome|(?:visto|dato)(?= che)|poiché|anche|come|cosa|quale|quali"
         r"|quando|dove|quanto|quanta|mi (?:aiuti|dici|spieghi|fai|dai|scrivi|consigli|sai|puoi)|potresti|puoi|aiutami|dammi|consigli|consiglio"
     ),
     bound=words("io tu noi voi loro lui lei non il lo la i gli le un uno una mio mia nn"),
@@ -1000,8 +1000,8 @@ FACTS = base.FactWords(
     introductions=r"qui \w+|parla|il nome|piacere",
     closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
     thanks=r"(?:molte )?grazie(?: mille)?|un saluto",
-    signs=r"firm\w+(?: \w+){0,3} (?:come|con|a nome)",
-    it_is_me=r"(?:che )?(?:sono|sarei) io",
+    signs=r"firm\w+(?: \w+){0,3} (?:come|con|a nome)|firmal[ao](?: pure)?",
+    it_is_me=r"(?:che )?(?:poi )?(?:sono|sarei) io",
     signed="mi chiamo {name}",
     characters=r"personaggio|pg",
     character_joins=r"a|di|in|per|su",
@@ -1065,10 +1065,11 @@ FACTS = base.FactWords(
         mio mia miei mie mi per favore pure cancella elimina togli rimuovi leva memoria appunti sai sapevi prima storia
         faccenda cosa cose di a e non tenere traccia conto mente quanto avevo era erano dalla dai tua tuoi leva levaci"""
     ),
+    trails=r"tra l'altro|comunque|lol|ahah\w*|xd",
     spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
     subjects=words("io"),
     reflexives={"mi": "si"},
-    before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|mese|settimana|anno|,|:|\(",
+    before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|(?:\w+')?anni|mes[ei]|settiman[ae]|anno|,|:|\(",
     adverbs=r"non|anche|ora|adesso|già|ancora|sempre|di solito|purtroppo|io|mi|poi|comunque|solo|spesso",
     second_person=pairs(
         """io = tu, mi = ti, me = te, mio = tuo, mia = tua, miei = tuoi, mie = tue, nostro = vostro, nostra = vostra,
@@ -1083,7 +1084,7 @@ FACTS = base.FactWords(
         ),
         "third": LazyPattern(
             r"\b(?:tu|tuo|tua|tuoi|tue|ti|te|voi|vostr[oaie]|noi|ci|nostr[oaie]|siamo|abbiamo|(?!chiamo\b)\w+iamo|me"
-            r"|mi (?:piac\w+|serv\w+|manca\w*|fa|fanno|sembra\w*|dà|danno|va|vanno|è|sono|tocca\w*|basta\w*))\b"
+            r"|^sono (?:\d+|due|tre|quattro|cinque|sei|pochi|poche|quasi) (?=\w+[ie]\b)|mi (?:piac\w+|serv\w+|manca\w*|fa|fanno|sembra\w*|dà|danno|va|vanno|è|sono|tocca\w*|basta\w*))\b"
         ),
     },
     since=r"da|dal|dall'|dallo|dalla|dai|dagli",
@@ -1534,9 +1535,9 @@ STATEMENTS = base.StatementWords(
     question_openings=(
         r"perch[eé]'?|come|cosa|che cosa|chi|dove|quando|quanto|quant[ie]|quale?|quali|posso|puoi|potresti|sai|mi sapresti"
     ),
-    retraction_leads=r"no|ma|ahah\w*",
+    retraction_leads=r"no|ma|ah|eh|oh|ahah\w*",
     retractions=(
-        r"scherz(?:o|avo|etto)|sto scherzando|ti prendo in giro|non è vero|non e' vero|macché|ma quando mai|come no|figurati|sì come no|si come no"
+        r"scherz(?:o|avo|etto)|sto scherzando|ti prendo in giro|non è vero|non e' vero|macché|(?<=[aeo]h )cert\w|ma quando mai|come no|figurati|sì come no|si come no"
     ),
     retraction_objects=r"che",
     tag_questions=r"vero|giusto|no|o no|o sbaglio|sbaglio|non credi|non trovi|sai|secondo te",

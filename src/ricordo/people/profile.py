@@ -30,7 +30,7 @@ _FADES = timedelta(days=30)
 SAID = "said:"  # how the subject of a judged clause begins
 LEARNING = "learning:"  # how the slot of a way of learning begins
 _WORD = re.compile(r"[^\W\d_]+")
-_LEANS = AnyLanguage(r"[“«]|(?:<facts.other_pronouns>|<facts.joins>)\b", flags=re.IGNORECASE)
+_LEANS = AnyLanguage(r"[“«]|\d+,|(?:<facts.other_pronouns>|<facts.joins>)\b", flags=re.IGNORECASE)
 _WHOLE = 3  # words of a clause that says something by itself
 # The name first, then difficulties and goals, then the rest; for judged clauses by the group of their subject.
 _TIERS: dict[FactKind, int] = {
@@ -243,7 +243,8 @@ def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
 def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
     """The key facts, lazily: a profile takes the first few."""
     known = [fact for fact in facts if fact.known_at(now)]
-    known.sort(key=lambda fact: (not fact.pinned, not fact.is_instruction, _tier(fact), -_weight(fact, now), fact.id))
+    known.sort(key=lambda fact: (fact.text, fact.id))  # ids differ from run to run
+    known.sort(key=lambda fact: (not fact.pinned, not fact.is_instruction, _tier(fact), -_weight(fact, now)))
     return (fact for fact in known if fact.pinned or not is_outdated(fact, now))
 
 
@@ -254,7 +255,7 @@ def _tier(fact: Fact) -> int:
     if not fact.about.startswith(SAID):
         return _TIERS[fact.kind]
     leans = len(fact.text.split()) < _WHOLE or _LEANS.match(fact.text) is not None
-    return _GROUP_TIERS.get(group_of(fact.about), _TIERS[fact.kind]) + 3 * leans
+    return _GROUP_TIERS.get(group_of(fact.about), _TIERS[fact.kind]) + 5 * leans
 
 
 def _learning_words(text: str) -> bool:

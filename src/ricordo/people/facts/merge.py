@@ -29,7 +29,7 @@ from ricordo.people.facts.claims import (
     is_same_subject,
     refusal_reason,
 )
-from ricordo.people.facts.judge import OTHER, likeness
+from ricordo.people.facts.judge import OTHER, describe, likeness
 from ricordo.people.facts.timeline import (
     MAX_SOURCES,
     Statement,
@@ -52,6 +52,7 @@ _GROUPED, _NEAR, _NEAR_OTHERWISE, _MAYBE = 0.5, 0.55, 0.9, 0.15
 _SURE, _CERTAIN = 0.65, 0.9  # least probability of a change that need not be so near; that is no addition
 _LATEST = 0.15  # what having been said last adds
 _NEAR_ONLY = 0.2  # if there is only one fact that can be meant
+_TRANSLATED = 0.75  # least likeness of two names of one thing in two languages
 _DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
 _SHORT = 2  # letters of a word that says nothing of whom it is about
@@ -112,7 +113,8 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
 
     def nearness(fact: Fact) -> float:
         shared = sum(1 / common[term] for term in terms[fact.id] & wanted)
-        grouped = group_of(fact.about) == group != "other" and (sure or group in SINGLE)
+        own = group_of(fact.about) or describe(fact.text)[1]
+        grouped = own == group != "other" and (sure or group in SINGLE)
         return shared + _GROUPED * grouped + _LATEST * (fact.valid_from == latest) + likeness(fact.text, claim.text)
 
     if not facts:
@@ -132,10 +134,21 @@ def _renamed(claim: Claim, facts: list[Fact]) -> Fact | None:
         fact
         for fact in facts
         if fact.about != claim.about
-        and named <= _subject_of_day(fact.text, fact.language)
+        and (named <= _subject_of_day(fact.text, fact.language) or _translates(claim, fact))
         and ((day := last_day_in(fact.text)) is None or day >= claim.said.created_at.date())
     ]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _translates(claim: Claim, fact: Fact) -> bool:
+    """Whether a claim and a fact of another language name one day of one thing: "l'esame" and "the exam"."""
+    said, known = (_DAY.sub(" ", each.text) for each in (claim, fact))
+    words = [" ".join(sorted(core_terms("name", text, each.language))) for text, each in ((said, claim), (known, fact))]
+    return (
+        claim.language != fact.language
+        and bool(_subject_of_day(fact.text, fact.language))
+        and likeness(*words) >= _TRANSLATED
+    )
 
 
 def _subject_of_day(text: str, language: str) -> frozenset[str]:

@@ -81,10 +81,13 @@ _CHARACTER = AnyLanguage(
     flags=0,
 )
 _TITLE = re.compile(r"^(?:\w{2,5}\. )+")
+_ASKS_NEXT = AnyLanguage(r"[\s,]+(?:<facts.relatives>)\s")  # "who" and "che" also open a question
+_TRAIL = AnyLanguage(r"[\s,]+(?:<facts.trails>)\W*$")
 _SLIP = AnyLanguage(r"\b(?:<facts.slips>)\b[\s,]*")
 _OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
 _WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
 _JOINED = re.compile(r"\s*,?\s*")
+_BRACKET = re.compile(r" ?\([^()\n.!?]{1,80}\)")
 _SENTENCE_MARKS = tuple(".!?…;\n")
 _CHANGES = ("change", "end")
 _MANNER = "manner"  # the group of what is said about answers
@@ -152,11 +155,13 @@ def message_claims(said: UserMessage, before: UserMessage | None = None, zone: t
     if _PLAYS.search(stated_text(said.text)) or (before and _PLAYS.search(stated_text(before.text))):
         told = before.text if before else None
         matched = [claim for claim in matched if could_be_stated(said.text, claim.quote, told, least=_EVER)]
-    matched += signed_name(said, matched, zone)
+    signed = signed_name(said, matched, zone)
+    matched += signed
     matched += played_character(said, zone)
     matched += remembered_claims(said, matched, zone)
     judged = judged_claims(said, before, matched, zone)
-    return (*matched, *(claim for claim in judged if not _within(said, claim, dropped)))
+    again = "said:name:" if signed else _MASK  # a signature is told once
+    return (*matched, *(each for each in judged if not (each.about.startswith(again) or _within(said, each, dropped))))
 
 
 def signed_name(said: UserMessage, known: Sequence[Claim], zone: tzinfo = UTC) -> tuple[Claim, ...]:
@@ -229,7 +234,8 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     language = guess_language(text)
     own_verbs = language_by_code(language).facts.second_verbs.keys()
     found: list[Judged] = []
-    for clause in _with_allergens(flat, judge(text, before)):
+    judged = judge(text, before)
+    for clause in _with_allergens(flat, judged):
         if found and clause.start < found[-1].end:  # it is told with the clause before it
             found[-1] = replace(found[-1], end=max(found[-1].end, clause.end if clause.margin >= needed else 0))
             continue
@@ -276,16 +282,20 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             clause = replace(clause, label=_WISH)
         elif (
             wish
-            and clause.wish < _SURE_WISH
             and not (for_good or _ADDRESSED.search(words))
-            and (of_oneself or not own_verbs.isdisjoint(words.lower().split()))
+            and (
+                (clause.wish < _SURE_WISH and (of_oneself or not own_verbs.isdisjoint(words.lower().split())))
+                or _tells_of_oneself(words, language)  # "I now go every Sunday"
+            )
         ):
             clause = replace(clause, label="fact")
-        clause = replace(clause, end=max(clause.end, tied_end(flat, clause.start, clause.end)))
+        if not _ASKS_NEXT.match(flat, clause.end) or any(clause.end < each.start <= clause.end + 2 for each in judged):
+            clause = replace(clause, end=max(clause.end, tied_end(flat, clause.start, clause.end)))
         last = found[-1] if found else None
         if last and _belongs_to(last, clause, flat):
             label = _WISH if clause.label == _WISH and last.wish >= _LIKELY_WISH else last.label
-            found[-1] = replace(last, end=clause.end, margin=max(last.margin, clause.margin), label=label)
+            end = max(clause.end, _bracket_end(flat, last, clause))
+            found[-1] = replace(last, end=end, margin=max(last.margin, clause.margin), label=label)
         else:
             found.append(clause)
     return tuple(found)
@@ -360,18 +370,27 @@ def _needed(text: str, before: str | None = None) -> float:
 def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
     """Whether a clause is told together with the one before it: it says since when, leans on it, or one is short."""
     gap = flat[last.end : clause.start]
-    if not _JOINED.fullmatch(gap) or clause.end - last.start > MAX_CLAIM_LENGTH - 2:
+    bracketed = _bracket_end(flat, last, clause) > 0
+    if not (bracketed or _JOINED.fullmatch(gap)) or clause.end - last.start > MAX_CLAIM_LENGTH - 2:
         return False
     words = flat[clause.start : clause.end]
     lead = _LEAD.match(words)
     bare = words[lead.end() :] if lead else words
     if (last.label == _WISH) != (clause.label == _WISH):  # a fact is the reason of a wish, and told apart from it
         return len(bare.split()) < _SHORT and (last.label == _WISH or FOR_GOOD.search(bare) is not None)
+    if bracketed:
+        return True
     shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
     first = next(iter(tokens(bare)), "")
     leans = first in all_words("facts.leaning") or (first.isdigit() and shortest <= _SHORT)
     leans = leans or _ONLY_DAY.fullmatch(bare) is not None or _WISHES.search(flat[: last.end].split()[-1]) is not None
     return leans or shortest <= (_SHORT if last.label == clause.label else 1) or _SINCE.match(words) is not None
+
+
+def _bracket_end(flat: str, last: Judged, clause: Judged) -> int:
+    """The end of the bracket after a clause that holds the next one, "my bike (a Gazelle, second hand)"; 0 if none."""
+    bracket = _BRACKET.match(flat, last.end)
+    return bracket.end() if bracket and clause.start < bracket.end() else 0
 
 
 def _sure_fragment(clause: Judged) -> float:
@@ -490,6 +509,8 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
         start += begins.end()
     if clause.label != _WISH and (slips := list(_SLIP.finditer(flat[start:end]))):
         start += slips[-1].end()  # what was said before it is not meant
+    if clause.label != _WISH and (trail := _TRAIL.search(flat[start:end])):
+        end = start + trail.start()
     end = _trimmed(flat, start, end)
     quote = said.text[start:end]
     if sum(c.isalnum() for c in quote) < 3:
