@@ -67,27 +67,33 @@ class GroupCommit:
     def serve(self, ticket: Ticket) -> None:
         """Have a ticket served, whatever its operation is to `serve`; raises its error."""
         with self._mutex:
-            self._waiting.append(ticket)
-            if not self._led:
-                self._led = ticket.leads = True
-            else:
+            if self._led:
                 ticket.wake = Lock()
                 ticket.wake.acquire()
+            else:
+                self._led = ticket.leads = True
+            lonely = ticket.leads and self._expected == 1
+            if not lonely:
+                self._waiting.append(ticket)
                 if self._gathering is not None and len(self._waiting) >= self._expected:
                     self._gathering.release()
                     self._gathering = None
-        if ticket.wake is not None:
-            self._follow(ticket, ticket.wake)
-        if ticket.leads:
-            if self._expected > 1 and not ticket.alone:
-                self._gather(ticket)
-            self._lead(self._take())
+        if lonely:
+            self._lead([ticket])
+        else:
+            if ticket.wake is not None:
+                self._follow(ticket, ticket.wake)
+            if ticket.leads:
+                if self._expected > 1 and not ticket.alone:
+                    self._gather(ticket)
+                self._lead(self._take())
         if ticket.error is not None:
             raise ticket.error
 
     def _lead(self, batch: list[Ticket]) -> None:
         """Serve the batch, then wake the next leader and the callers that were served."""
-        begun = monotonic()
+        gathers = self._gathers and len(batch) > 1
+        begun = monotonic() if gathers else 0.0
         try:
             self._serve(batch)
         except BaseException as error:
@@ -96,8 +102,9 @@ class GroupCommit:
             raise
         finally:
             with self._mutex:
-                if self._gathers:
-                    self._expected, self._patience = len(batch), min(monotonic() - begun, PATIENCE)
+                self._expected = len(batch) if gathers else 1
+                if gathers:
+                    self._patience = min(monotonic() - begun, PATIENCE)
                 self._pass_on()
             for ticket in batch:
                 if ticket.wake is not None and not ticket.leads:

@@ -47,7 +47,7 @@ class Connections:
     def __init__(self, path: Path, wait: float) -> None:
         self.path = path
         self._file = os.path.abspath(path)  # where it is, even if the program changes its directory
-        self._opened: tuple[int, int] | None = None  # device and inode
+        self._opened: tuple[int, ...] | None = None
         self._wait = wait
         self._unusable: str | None = None
         self._idle: list[sqlite3.Connection] = []
@@ -206,7 +206,7 @@ class Connections:
     def _attend(self, tickets: Sequence[Ticket]) -> None:
         if self._unusable:  # closed while these were waiting
             raise StoreError(f"{self.path} {self._unusable}")
-        if tickets[0].operation == self._close:
+        if tickets[0].alone and tickets[0].operation == self._close:
             self._close()
             return
         if self._writer is None or self._gate is None:
