@@ -1,12 +1,15 @@
 """Records are values: one key per owner, one checksum per content, addresses for messages."""
 
-from dataclasses import FrozenInstanceError, replace
+import pickle
+from copy import copy
+from dataclasses import FrozenInstanceError, field, replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.records.frozen import record
 from ricordo.records.turns import Message, Owner, canonical, message_id, turn_id_of
 from ricordo.testing import strategies
 from ricordo.testing.fakes import START, a_turn, an_answer, an_owner
@@ -122,6 +125,27 @@ def test_records_cannot_be_changed_in_place() -> None:
     turn = a_turn(an_owner())
     with pytest.raises(FrozenInstanceError):
         turn.turn_number = 5  # type: ignore[misc]
+
+
+@record
+class _Sample:
+    name: str
+    size: int = 3
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+def test_a_record_is_a_frozen_dataclass() -> None:
+    """Whatever its quicker constructor: defaults, names, copies, comparison and refusals are those of a dataclass."""
+    one = _Sample("a", labels={"b": "c"})
+    assert (one.name, one.size, one.labels) == ("a", 3, {"b": "c"})
+    assert type(one) is _Sample
+    assert one == _Sample(labels={"b": "c"}, size=3, name="a") != replace(one, size=4)
+    assert _Sample("a").labels is not _Sample("a").labels
+    assert pickle.loads(pickle.dumps(one)) == copy(one) == one
+    with pytest.raises(FrozenInstanceError):
+        one.name = "b"  # type: ignore[misc]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+        _Sample()  # type: ignore[call-arg]
 
 
 @given(value=strategies.metadata())

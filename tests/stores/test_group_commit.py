@@ -1,6 +1,7 @@
 """Whoever comes first commits for all who wait; everybody gets their own result, whatever happens to the others."""
 
 from collections.abc import Sequence
+from functools import partial
 from threading import Event, Thread
 
 import pytest
@@ -71,6 +72,46 @@ def test_those_who_wait_are_served_together() -> None:
     assert recorder.batches == [1, 10]
 
 
+def test_a_leader_waits_for_those_who_came_before() -> None:
+    """After a batch of three, the next one is of three again, and a caller who does not come back is not awaited."""
+    recorder = Recorder()
+    group = GroupCommit(recorder.serve, gathers=True)
+    queued_behind_one(recorder, group, [Ticket(lambda: None) for _ in range(3)])
+    assert recorder.batches == [1, 3]
+    group._patience = 60.0
+    threads = [Thread(target=group.run, args=(lambda: None,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert recorder.batches == [1, 3, 3]
+    group._patience = 0.0
+    assert [group.run(lambda n=n: n) for n in range(2)] == [0, 1]
+    assert recorder.batches == [1, 3, 3, 1, 1]
+
+
+@pytest.mark.parametrize("gathers", [False, True])
+def test_many_callers_are_each_served_once(gathers: bool) -> None:
+    """Whoever leads, gathers or follows: every operation is run once, and nobody is left waiting."""
+    recorder = Recorder()
+    group = GroupCommit(recorder.serve, gathers=gathers)
+    done: list[tuple[int, int]] = []
+    work = [[(caller, n) for n in range(50)] for caller in range(12)]
+
+    def run(mine: list[tuple[int, int]]) -> None:
+        for each in mine:
+            group.run(partial(done.append, each))
+
+    threads = [Thread(target=run, args=(mine,)) for mine in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(done) == sorted(each for mine in work for each in mine)
+    assert sum(recorder.batches) == len(done)
+    assert not group._led
+
+
 def test_an_error_is_its_own_callers() -> None:
     """An operation that fails raises where it was asked for; the others do not notice."""
     recorder = Recorder()
@@ -115,7 +156,7 @@ def test_a_server_that_breaks_fails_everybody_and_blocks_nobody() -> None:
 class _InterruptedSleep:
     """A lock whose sleeper is interrupted, as by Ctrl-C."""
 
-    def acquire(self) -> None:
+    def acquire(self, timeout: float = -1) -> None:
         raise KeyboardInterrupt
 
     def release(self) -> None:

@@ -194,7 +194,7 @@ class SystemClock:
 
 def new_id(now: datetime) -> str:
     """A UUID of version 7: 48 bits of time in milliseconds, 74 random bits, so that new rows lie side by side."""
-    moment = f"{int(now.timestamp() * 1_000) & _MILLISECONDS:012x}"
+    moment = "%012x" % (int(now.timestamp() * 1_000) & _MILLISECONDS)  # quicker than a format
     random = os.urandom(10).hex()
     variant = "89ab"[int(random[3], 16) & 3]
     return f"{moment[:8]}-{moment[8:]}-7{random[:3]}-{variant}{random[4:7]}-{random[7:19]}"

@@ -234,12 +234,17 @@ class ExactCounter:
         self._name = name
         self._load = load
         self._count: Callable[[str], int] = self._first
+        self._again = lru_cache(maxsize=COUNTED)(self.count_new)
 
     @property
     def name(self) -> str:
         return self._name
 
     def count(self, text: str) -> int:
+        return self._again(text) if len(text) <= MOST_COUNTED else self._count(text)
+
+    def count_new(self, text: str) -> int:
+        """The tokens of a text that is stored with its count: the text is not kept here for the next one."""
         return self._count(text)
 
     def _first(self, text: str) -> int:
@@ -285,8 +290,7 @@ def _counting(vocabulary: Any) -> Callable[[str], int]:
                 return len(ordinary(text))
         return len(flat(text)) // 4
 
-    again = lru_cache(maxsize=COUNTED)(count)
-    return lambda text: again(text) if len(text) <= MOST_COUNTED else count(text)
+    return count
 
 
 def counter_for(model: str, language: str = "en") -> TokenCounter:

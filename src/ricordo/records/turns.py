@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import UUID, uuid5
 
+from ricordo.records.frozen import record
+
 if TYPE_CHECKING:
     from ricordo.followups.reference import Resolved
 
@@ -57,7 +59,7 @@ def library_of(tenant_id: str) -> Owner:
     return Owner(tenant_id, f"{RESERVED}library")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Message:
     """One role's words. `tokens` counts name, content and tool calls, without a model's per-message overhead."""
 
@@ -84,7 +86,7 @@ def _said(message: Message) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Turn:
     """One user message and its answer, with the tool messages between them.
 

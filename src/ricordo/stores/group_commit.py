@@ -7,11 +7,13 @@ and are woken one by one when their result is ready, or to lead the next commit.
 
 from collections.abc import Callable, Sequence
 from threading import Lock
+from time import monotonic
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 MOST = 256  # operations in one commit: bounds how long the first of them waits for the last
+PATIENCE = 0.005  # seconds that a leader waits at most for others to come back: a flush of a slow disk
 
 
 class Joinable:
@@ -42,14 +44,18 @@ class GroupCommit:
     """Queues operations and lets one caller at a time serve a batch of them.
 
     `serve` gets the batch, runs every operation, commits, and fills in `result` or `error` of each ticket.
-    An `alone` ticket is a batch by itself.
+    An `alone` ticket is a batch by itself. With `gathers`, the leader after a batch of several callers waits until as
+    many are there again, at most as long as that batch took: they were woken together and come back together.
     """
 
-    def __init__(self, serve: Callable[[Sequence[Ticket]], None]) -> None:
+    def __init__(self, serve: Callable[[Sequence[Ticket]], None], *, gathers: bool = False) -> None:
         self._serve = serve
+        self._gathers = gathers
         self._mutex = Lock()
-        self._waiting: list[Ticket] = []  # behind the leader; the first of them leads next
+        self._waiting: list[Ticket] = []  # the first of them leads
         self._led = False
+        self._expected, self._patience = 1, 0.0  # callers in the last batch, and the seconds that it took
+        self._gathering: Lock | None = None  # its leader sleeps until so many are there
 
     def run(self, operation: Callable[..., T], *, alone: bool = False) -> T:
         """Have the operation served; returns or raises when its commit is done."""
@@ -64,20 +70,30 @@ class GroupCommit:
             if self._led:
                 ticket.wake = Lock()
                 ticket.wake.acquire()
-                self._waiting.append(ticket)
             else:
                 self._led = ticket.leads = True
-        if ticket.wake is None:
+            lonely = ticket.leads and self._expected == 1
+            if not lonely:
+                self._waiting.append(ticket)
+                if self._gathering is not None and len(self._waiting) >= self._expected:
+                    self._gathering.release()
+                    self._gathering = None
+        if lonely:
             self._lead([ticket])
         else:
-            self._follow(ticket, ticket.wake)
+            if ticket.wake is not None:
+                self._follow(ticket, ticket.wake)
             if ticket.leads:
+                if self._expected > 1 and not ticket.alone:
+                    self._gather(ticket)
                 self._lead(self._take())
         if ticket.error is not None:
             raise ticket.error
 
     def _lead(self, batch: list[Ticket]) -> None:
         """Serve the batch, then wake the next leader and the callers that were served."""
+        gathers = self._gathers and len(batch) > 1
+        begun = monotonic() if gathers else 0.0
         try:
             self._serve(batch)
         except BaseException as error:
@@ -86,15 +102,27 @@ class GroupCommit:
             raise
         finally:
             with self._mutex:
+                self._expected = len(batch) if gathers else 1
+                if gathers:
+                    self._patience = min(monotonic() - begun, PATIENCE)
                 self._pass_on()
             for ticket in batch:
                 if ticket.wake is not None and not ticket.leads:
                     ticket.wake.release()
 
-    def _follow(self, ticket: Ticket, wake: Lock) -> None:
+    def _gather(self, ticket: Ticket) -> None:
+        """Let the callers of the last batch come back before the next one."""
+        with self._mutex:
+            if len(self._waiting) >= self._expected:
+                return
+            enough = self._gathering = Lock()
+            enough.acquire()
+        self._follow(ticket, enough, self._patience)
+
+    def _follow(self, ticket: Ticket, wake: Lock, patience: float = -1) -> None:
         """Sleep until served or called to lead; an interrupted sleeper leaves the queue in order."""
         try:
-            wake.acquire()
+            wake.acquire(timeout=patience)
         except BaseException:
             with self._mutex:
                 if ticket in self._waiting:
@@ -106,6 +134,7 @@ class GroupCommit:
     def _take(self) -> list[Ticket]:
         """Those who wait, the new leader first, up to one who wants to be alone."""
         with self._mutex:
+            self._gathering = None
             alone = next((at for at, ticket in enumerate(self._waiting) if ticket.alone), MOST)
             batch = self._waiting[: max(1, min(alone, MOST))]
             del self._waiting[: len(batch)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, Scope, log_failure, new_id
-from ricordo.engine.tokens import content_tokens, recounted
+from ricordo.engine.tokens import ExactCounter, content_tokens, recounted
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import (
     check_id,
@@ -147,7 +147,9 @@ def _message(engine: Engine, field: str, address: str, said: Said, moment: datet
     if said.chunk_ids is _NONE and said.tool_calls is _NONE and said.metadata is None and said.tool_call_id is None:
         text = check_text(field, said.content, limits)
         spoken = moment if said.created_at is None else check_time("created_at", said.created_at)
-        tokens = engine.counter.count(text) + (engine.counter.count(name) if name else 0)
+        counter = engine.counter
+        tokens = counter.count_new(text) if type(counter) is ExactCounter else counter.count(text)
+        tokens += counter.count(name) if name else 0
         return Message(address, role, text, spoken, tokens, name=name)
     calls = check_tool_calls("tool_calls", said.tool_calls, role, limits)
     content = said.content if calls and said.content == "" else check_text(field, said.content, limits)

@@ -47,7 +47,7 @@ class Connections:
     def __init__(self, path: Path, wait: float) -> None:
         self.path = path
         self._file = os.path.abspath(path)  # where it is, even if the program changes its directory
-        self._opened: tuple[int, int] | None = None  # device and inode
+        self._opened: tuple[int, ...] | None = None
         self._wait = wait
         self._unusable: str | None = None
         self._idle: list[sqlite3.Connection] = []
@@ -129,7 +129,7 @@ class Connections:
         """Start with no reader, no writer and no waiting caller."""
         self._writing = Lock()
         self._served_by: int | None = None
-        self._group = GroupCommit(self._serve)
+        self._group = GroupCommit(self._serve, gathers=True)
         self._lent: list[int] = []  # the threads that have a reader now
         self._paused = False
         self._resumed = Event()
@@ -206,7 +206,7 @@ class Connections:
     def _attend(self, tickets: Sequence[Ticket]) -> None:
         if self._unusable:  # closed while these were waiting
             raise StoreError(f"{self.path} {self._unusable}")
-        if tickets[0].operation == self._close:
+        if tickets[0].alone and tickets[0].operation == self._close:
             self._close()
             return
         if self._writer is None or self._gate is None:
@@ -242,7 +242,6 @@ class Connections:
         together = [ticket for ticket in tickets if isinstance(ticket.operation, Joinable)]
         if len(together) < 2:
             return tickets
-        writer.execute("SAVEPOINT together")
         try:
             operations = [ticket.operation for ticket in together]
             for ticket, result in zip(together, operations[0].join(writer, operations), strict=True):
@@ -250,10 +249,10 @@ class Connections:
         except Exception:
             if not writer.in_transaction:  # disk full and the like: SQLite has undone everything
                 raise
-            writer.execute("ROLLBACK TO together")
-            together = []
-        writer.execute("RELEASE together")
-        return [ticket for ticket in tickets if not isinstance(ticket.operation, Joinable)] if together else tickets
+            writer.execute("ROLLBACK")  # nothing else is in it
+            writer.execute("BEGIN IMMEDIATE")
+            return tickets
+        return [ticket for ticket in tickets if not isinstance(ticket.operation, Joinable)]
 
     def _attempt(self, writer: sqlite3.Connection, ticket: Ticket) -> None:
         writer.execute("SAVEPOINT attempt")

@@ -214,13 +214,12 @@ def make_private(path: Path) -> None:
         raise StoreError(f"{path} cannot be opened for writing ({error.strerror}); check path and rights") from error
 
 
-def identity_of(path: str) -> tuple[int, int] | None:
-    """Device and inode of the file of that name; None if there is none."""
+def identity_of(path: str) -> tuple[int, ...] | None:
+    """Inode and device of the file of that name; None if there is none."""
     try:
-        found = os.stat(path)
+        return os.stat(path)[1:3]  # by place: this is on the path of every write
     except OSError:
         return None
-    return found.st_dev, found.st_ino
 
 
 def moved_file(path: str) -> str:

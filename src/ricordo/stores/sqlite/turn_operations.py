@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from ricordo.errors import DamageError, NotFoundError
@@ -40,105 +40,107 @@ class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has
 
 
 class NewTurn(Joinable):
-    """A turn that is new, to number and insert: alone, or with those of other callers in one statement."""
+    """A turn that is new, to number and insert: alone, or with those of other callers in one statement.
 
-    __slots__ = ("expected", "receipt", "turn")
+    What can be worked out before it is served is: whoever serves it holds up all other writers.
+    """
+
+    __slots__ = ("asked_at", "expected", "key", "receipt", "said_at", "turn")
 
     def __init__(self, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> None:
         self.turn, self.expected, self.receipt = turn, expected, receipt
+        self.key = turn.owner.key.bytes, turn.session_id
+        self.asked_at, self.said_at = micros(turn.created_at), _last_said(turn)
 
     def __call__(self, writer: WriteConnection) -> Turn:
-        return append_new(writer, self.turn, self.expected, self.receipt)
+        """Number and insert it; the unique key reports when it is not new, at no cost otherwise."""
+        number = self._next_number(writer)
+        if self.expected is not None and number != self.expected:
+            raise TurnIdTaken
+        numbered = _numbered(self.turn, number)
+        try:
+            writer.fast_cursor.execute(sql.ADD_TURN, (self.key[0], *turn_to_row(numbered)))
+        except sqlite3.IntegrityError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE and "turn_id" in str(error):
+                raise TurnIdTaken from error
+            raise
+        writer.note_last_turn(self.key, number)
+        if self.receipt:
+            keep_receipt(writer, self.turn.owner, self.receipt, self.turn.session_id, number, self.turn.query)
+        return numbered
 
     def join(self, writer: WriteConnection, operations: "Sequence[NewTurn]") -> list[Turn]:
-        """Count the turns of a session in one statement, and insert all turns in one; raises if one is refused."""
+        """Count the turns of a session in one statement, and insert all turns in few; raises if one is refused."""
         sessions: dict[tuple[bytes, str], list[NewTurn]] = {}
         for each in operations:
-            sessions.setdefault((each.turn.owner.key.bytes, each.turn.session_id), []).append(each)
-        numbered: dict[int, Turn] = {}
-        for key, new in sessions.items():
-            for number, each in enumerate(new, _first_number(writer, key, [each.turn for each in new])):
-                if each.expected not in (None, number):
-                    raise TurnIdTaken
-                numbered[id(each)] = _numbered(each.turn, number)
-        written = [numbered[id(each)] for each in operations]
-        _insert(writer, [(turn.owner.key.bytes, *turn_to_row(turn)) for turn in written])
+            sessions.setdefault(each.key, []).append(each)
+        numbers = {key: _first_number(writer, new) for key, new in sessions.items()}
+        written: list[Turn] = []
+        rows: list[tuple[Any, ...]] = []
+        for each in operations:
+            number = numbers[each.key]
+            numbers[each.key] = number + 1
+            if each.expected not in (None, number):
+                raise TurnIdTaken
+            numbered = _numbered(each.turn, number)
+            written.append(numbered)
+            rows.append((each.key[0], *turn_to_row(numbered)))
+        _insert(writer, rows)
         for each, turn in zip(operations, written, strict=True):
             if each.receipt:
                 keep_receipt(writer, turn.owner, each.receipt, turn.session_id, turn.turn_number, turn.query)
-        for key, new in sessions.items():
-            writer.note_last_turn(key, numbered[id(new[-1])].turn_number)
+        for key, number in numbers.items():
+            writer.note_last_turn(key, number - 1)
         return written
+
+    def _next_number(self, writer: WriteConnection) -> int:
+        """Count the turn in its session, which is created if it does not exist.
+
+        Where this connection was the last to write, the number is known and the UPDATE verifies it.
+        """
+        execute = writer.fast_cursor.execute
+        times = self.asked_at, self.said_at
+        reached = writer.last_turns.get(self.key)
+        if reached is not None and execute(sql.COUNT_TURN_AFTER, (*times, *self.key, reached)).rowcount:
+            return reached + 1
+        if _opens_session(writer, (*self.key, self.turn.agent_id, *times), self.turn.owner):
+            return 1
+        ((counted,),) = execute(sql.LAST_TURN_OF_SESSION, self.key).fetchall()
+        execute(sql.COUNT_TURN, (*times, *self.key))
+        return int(counted) + 1
 
 
 def _insert(writer: WriteConnection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert turns, many by a statement: at each statement another thread may take the interpreter for a while."""
     done = 0
     while done < len(rows):
-        count = min(1 << (len(rows) - done).bit_length() - 1, sql.MOST_ROWS)  # few different statements to prepare
-        values = [value for row in rows[done : done + count] for value in row]
-        writer.fast_cursor.execute(sql.add_turns(count), values)
+        left = min(len(rows) - done, sql.MOST_ROWS)
+        count = left if left < 8 else 1 << left.bit_length() - 1  # few different statements to prepare
+        writer.fast_cursor.execute(sql.add_turns(count), tuple(chain.from_iterable(rows[done : done + count])))
         done += count
 
 
-def _first_number(writer: WriteConnection, key: tuple[bytes, str], turns: Sequence[Turn]) -> int:
+def _first_number(writer: WriteConnection, new: Sequence[NewTurn]) -> int:
     """Count several turns in their session; the number of the first."""
-    reached = writer.last_turns.get(key)
-    if reached is not None and _counted(writer, key, reached, turns):
+    reached = writer.last_turns.get(new[0].key)
+    if reached is not None and _counted(writer, reached, new):
         return reached + 1
-    first = _next_number(writer, turns[0], key)
-    if len(turns) > 1 and not _counted(writer, key, first, turns[1:]):
+    first = new[0]._next_number(writer)
+    if len(new) > 1 and not _counted(writer, first, new[1:]):
         raise TurnIdTaken
     return first
 
 
-def _counted(writer: WriteConnection, key: tuple[bytes, str], reached: int, turns: Sequence[Turn]) -> bool:
+def _counted(writer: WriteConnection, reached: int, new: Sequence[NewTurn]) -> bool:
     """Count turns after a number; False if the session's last turn has another one."""
-    said = created = micros(turns[0].created_at)
+    said = created = new[0].asked_at
     in_order = True
-    for turn in turns:
-        at = micros(turn.created_at)
-        in_order = in_order and at >= said
-        created, said = min(created, at), max(said, _last_said(turn))
-    count = len(turns)
-    values = (count, count, count, in_order, created, said, *key, reached)
+    for each in new:
+        in_order = in_order and each.asked_at >= said
+        created, said = min(created, each.asked_at), max(said, each.said_at)
+    count = len(new)
+    values = (count, count, count, in_order, created, said, *new[0].key, reached)
     return writer.fast_cursor.execute(sql.COUNT_TURNS_AFTER, values).rowcount > 0
-
-
-def append_new(writer: WriteConnection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
-    """Number and insert a turn that is new; the unique key reports when it is not, at no cost otherwise."""
-    key = owner, session_id = turn.owner.key.bytes, turn.session_id
-    number = _next_number(writer, turn, key)
-    if expected is not None and number != expected:
-        raise TurnIdTaken
-    numbered = _numbered(turn, number)
-    try:
-        writer.fast_cursor.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
-    except sqlite3.IntegrityError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE and "turn_id" in str(error):
-            raise TurnIdTaken from error
-        raise
-    writer.note_last_turn(key, number)
-    if receipt:
-        keep_receipt(writer, turn.owner, receipt, session_id, number, turn.query)
-    return numbered
-
-
-def _next_number(writer: WriteConnection, turn: Turn, key: tuple[bytes, str]) -> int:
-    """Count a turn in its session, which is created if it does not exist.
-
-    Where this connection was the last to write, the number is known and the UPDATE verifies it.
-    """
-    execute = writer.fast_cursor.execute
-    times = micros(turn.created_at), _last_said(turn)
-    reached = writer.last_turns.get(key)
-    if reached is not None and execute(sql.COUNT_TURN_AFTER, (*times, *key, reached)).rowcount:
-        return reached + 1
-    if _opens_session(writer, (*key, turn.agent_id, *times), turn.owner):
-        return 1
-    ((counted,),) = execute(sql.LAST_TURN_OF_SESSION, key).fetchall()
-    execute(sql.COUNT_TURN, (*times, *key))
-    return int(counted) + 1
 
 
 def _opens_session(writer: WriteConnection, values: tuple[Any, ...], owner: Owner) -> bool:
@@ -160,7 +162,7 @@ def append_known(writer: WriteConnection, turn: Turn, expected: int | None, rece
         return stored if merged is stored else _change(writer, stored, merged, receipt)
     counted = writer.execute(sql.LAST_TURN_OF_SESSION, (turn.owner.key.bytes, turn.session_id)).fetchone()
     write_rules.check_expected(expected, (counted[0] if counted else 0) + 1, turn.session_id)
-    return append_new(writer, turn, None, receipt)
+    return NewTurn(turn, None, receipt)(writer)
 
 
 def answer(
