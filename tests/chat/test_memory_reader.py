@@ -12,7 +12,7 @@ import ricordo
 from ricordo import Memory
 from ricordo.chat.answerability import ANSWERED_FROM
 from ricordo.chat.pipeline import Chat
-from ricordo.chat.response import ChatRequest, ChatResponse
+from ricordo.chat.response import ChatRequest, ChatResponse, Understood
 from ricordo.errors import StoreUnavailable
 from ricordo.languages.registry import language
 from ricordo.records.turns import Owner
@@ -832,3 +832,23 @@ def test_the_wanted_unit_name_or_purpose_is_quoted(memory: Memory, said: str, qu
     """What has the wanted unit, name or purpose is still the answer."""
     told_before(memory, "eva", [(said, "All right.")], [("I saw my sister on Sunday", "Good.")])
     assert wanted in ask(memory, question, "eva").message
+
+
+def test_a_long_talk_tells_what_was_told_before_what_was_asked() -> None:
+    """Where not every message has room, what the user told stands before the questions that the reader answered."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        session = ask(memory, "I keep two donkeys in Ghent").session_id
+        for number in range(16):
+            ask(memory, f"what is the name of donkey {number}?", session=session)
+        told = ask(memory, "what did we talk about?", session=session).message
+    assert "two donkeys in Ghent" in told
+    assert "donkey 3" not in told
+
+
+def test_a_statement_is_taken_as_it_stands() -> None:
+    """No rewritten form of a statement is shown: the reader acknowledges the words that were said."""
+    with ricordo.open(":memory:", embedder="light") as memory:
+        memory.session("dentist", user_id="anna").add_turn("My dentist is called Orr", "Noted.")
+        events = Chat(memory).respond(ChatRequest("they moved it to Monday", "anna", session_id="dentist"))
+        understood = [event for event in events if isinstance(event, Understood)]
+    assert [event.standalone for event in understood] == [""]

@@ -263,3 +263,16 @@ def test_what_is_told_one_after_the_other_is_a_list(language: FollowUpWords, ans
 def test_a_correction_takes_the_place_of_what_is_like_it(asked: str, question: str, standalone: str) -> None:
     """Of several parts the one with the nearest meaning is replaced, a single word of it where that is nearer."""
     assert resolve(question, talk((asked, "Yes."))).standalone == standalone
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "day"),
+    [
+        ("Tell me about Ada Byron. I see her again on Friday.", "How old was she?", "Friday"),
+        ("My dentist appointment is on Friday at 9:30", "How old is he?", "Friday"),
+        ("The choir of Ivo sings in October", "How old is he?", "October"),
+    ],
+)
+def test_a_day_is_nobody(said: str, question: str, day: str) -> None:
+    """ "He" and "she" stand for no weekday and no month."""
+    assert day not in resolve(question, talk((said, "All right."))).standalone

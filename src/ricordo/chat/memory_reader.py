@@ -25,6 +25,7 @@ from ricordo.chat.passages import best_part, shortened
 from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
 from ricordo.chat.question import (
     SMALL_TALK,
+    STATED,
     DialogueAct,
     MemoryQuestion,
     dialogue_act,
@@ -299,6 +300,8 @@ class MemoryReader:
         lines = self._past.talk_of(spans, last=last, most=_MOST_LINES)
         if _I_ASKED.search(folded(question)):
             lines = [each for each in lines if dialogue_act(each.text).act == "question"] or lines
+        elif len(lines) > _MOST_LINES:  # what was told goes before what the reader was asked
+            lines = [each for each in lines if each.around or dialogue_act(each.text).act in STATED] or lines
         if about.terms:  # of that time only what was said of the subject, if anything was
             on_it = {each.turn_number for each in lines if MessageWords.of(each.text).heard(about)}
             lines = [each for each in lines if each.turn_number in on_it] or lines

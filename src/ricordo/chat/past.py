@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 READER = "reader"
 _NOT_TALK = (READER, "clarification", "safety")  # answerers whose answers are no source
+_TOLD_TURNS = 40  # of a session that is told
 _SEARCHED = 24
 _FORGOTTEN_FROM = 0.6  # share of the words of what is to be forgotten that one sentence holds
 _SESSIONS = 40  # sessions looked at for the talk of a day
@@ -212,8 +213,8 @@ class Past:
             sessions = sorted(sessions, key=lambda each: each.id == self.session_id)
         told, nearest = list[MemoryPassage](), list[MemoryPassage]()
         for session in sessions:
-            lines = self.talk(session, asked=True)
-            nearest = nearest or (lines if start or self.talk(session) else [])
+            lines = self.talk(session, _TOLD_TURNS, asked=True)
+            nearest = nearest or (lines if start or self.talk(session, _TOLD_TURNS) else [])
             told = [each for each in lines if start and end and start <= each.said_at < end] + told
             if (nearest and not start) or len(told) >= most:
                 break

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.past import Past
-from ricordo.chat.question import DialogueAct, dialogue_act
+from ricordo.chat.question import TOLD, DialogueAct, dialogue_act
 from ricordo.chat.response import (
     STOPPED,
     ChatRequest,
@@ -153,9 +153,10 @@ class Chat:
             return
         yield Started(state.session.id, state.turn_id, state.is_new, tuple(state.notes))
         context = self._compose(state)
-        yield Understood(
-            standalone_question(request.query, context), reference_infos(context), self._intent(request, context)
-        )
+        read_as = standalone_question(request.query, context)
+        if state.act is not None and state.act.act in TOLD and dialogue_act(read_as).act != "question":
+            read_as = ""  # the reader takes such a message as it stands
+        yield Understood(read_as, reference_infos(context), self._intent(request, context))
         if context.crisis:
             answered = yield from self._reply_to_crisis(state, context.crisis)
         elif context.clarification:

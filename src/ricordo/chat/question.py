@@ -138,6 +138,7 @@ Act = Literal[
 ]  # fmt: skip
 SMALL_TALK: frozenset[Act] = frozenset(("greeting", "thanks", "okay", "farewell"))
 COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "standing"))
+TOLD: frozenset[Act] = SMALL_TALK | COMMANDS | {"statement"}  # messages that ask for nothing
 STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # what the user said then is a source
 
 _ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)

@@ -8,7 +8,7 @@ people that were asked for. Candidates that fit equally well are an ambiguity.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import compress, pairwise
@@ -30,7 +30,7 @@ from ricordo.followups.reference import (
 )
 from ricordo.followups.rewrite import SENTENCE, alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.registry import AnyLanguage, Words, all_words
+from ricordo.languages.registry import AnyLanguage, Words, all_values, all_words
 from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem, stems
 
 _HEAD_CHARACTERS = 60
@@ -455,7 +455,7 @@ def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refer
         centre = (*topical, *focus.centre[:1])
     else:
         centre = (*focus.centre[:1], *topical)
-    person = focus.person if said.refers else next((m for m in topical if m.phrase.proper), focus.person)
+    person = focus.person if said.refers else next(filter(_may_be_person, topical), focus.person)
     return Focus(
         centre=centre,
         asked=tuple(Mention(phrase, turn.turn_number, "question") for phrase in said.asked),
@@ -465,6 +465,16 @@ def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refer
         turn_number=turn.turn_number,
         titled=focus.titled or title is not None,
     )
+
+
+def _may_be_person(mention: Mention) -> bool:
+    return mention.phrase.proper and not is_day(mention.phrase.words)
+
+
+def is_day(words: Iterable[str]) -> bool:
+    """Whether words only name a weekday or a month ("Friday"): these are nobody's names."""
+    own = set(words)
+    return any(all_values(f"calendar.{days}").keys() >= own for days in ("weekdays", "months"))
 
 
 def _opens_topic(topical: Sequence[Mention], introduced: bool, language: FollowUpWords) -> bool:
@@ -512,7 +522,8 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
     single = all(reference.kind == "pronoun" and not reference.plural for reference in references)
     if focus.lasting is not None and (focus.lasting.phrase.proper or not single):
         found.append(focus.lasting)
-    return list(dict.fromkeys(found))
+    of_person = any(reference.person for reference in references)
+    return [each for each in dict.fromkeys(found) if not (of_person and is_day(each.phrase.words))]
 
 
 def full_name(name: str, focus: Focus) -> str:

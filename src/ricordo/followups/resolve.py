@@ -36,6 +36,7 @@ from ricordo.followups.candidates import (
     find_in,
     follow,
     full_name,
+    is_day,
     items_of,
     list_labels,
     list_nouns,
@@ -264,7 +265,7 @@ def _completed(
         return references, bound
     scores = scored(talk, references, offered, focus, scorer)
     if references and references[0].person:
-        scores = tuple(each for each in scores if name_in(each[0].text))
+        scores = tuple(each for each in scores if name_in(each[0].text) and not is_day(split_words(each[0].text).words))
     if not scores:
         return references, bound
     whole_question = ReferenceCue("ellipsis", round(scores[0][1], 3), 0, len(talk.question), talk.question)
