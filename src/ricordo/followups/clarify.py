@@ -37,7 +37,8 @@ from ricordo.languages.registry import Words
 from ricordo.languages.text import WordSpans, followup_languages, language_of, split_words, stem
 from ricordo.records.turns import Owner
 
-_NEAR = 0.8
+_NEAR, _ALIKE = 0.8, 0.02
+_BESIDE_NEAR = 0.75  # what two strings of very different lengths cannot reach, and no option needs to
 _SHORTEST_NEAR = 4
 _LONGEST_ANSWER = 12
 
@@ -166,12 +167,13 @@ def _nearly_named(pending: Pending, line: WordSpans) -> tuple[ClarificationOptio
     best = max(scores, default=0.0)
     if best < _NEAR:
         return ()
-    return tuple(option for option, score in zip(pending.options, scores, strict=True) if score >= best - 0.02)
+    return tuple(option for option, score in zip(pending.options, scores, strict=True) if score >= best - _ALIKE)
 
 
 def _nearness(said: str, name: frozenset[str]) -> float:
     spellings = [" ".join(sorted(name)), *(word for word in sorted(name) if len(word) >= _SHORTEST_NEAR)]
-    return max((SequenceMatcher(None, said, spelling).ratio() for spelling in spellings), default=0.0)
+    near = [each for each in spellings if 2 * min(len(said), len(each)) >= _BESIDE_NEAR * (len(said) + len(each))]
+    return max((SequenceMatcher(None, said, spelling).ratio() for spelling in near), default=0.0)
 
 
 def _meaning(line: WordSpans) -> frozenset[str]:

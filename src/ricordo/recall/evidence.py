@@ -29,7 +29,7 @@ from ricordo.recall.quantization import Vectors, similarities
 
 if TYPE_CHECKING:
     from ricordo.languages.dates import Period
-    from ricordo.recall.index import Links, OwnerIndex, Rows
+    from ricordo.recall.index import Links, Matches, OwnerIndex, Rows
 
 Terms = NDArray[np.uint32]
 
@@ -257,32 +257,9 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
     sizes = [sum(len(each.keys) for each in own) for own in found]
     chosen = sorted((at for at, size in enumerate(sizes) if size), key=sizes.__getitem__)[:_MOST_WORDS]
     links = index.links
-    said = np.zeros((len(chosen), count + 1), dtype=np.bool_)
-    worths = np.zeros(len(chosen))
-    # The last place of these stands for neighbours beyond the ends of sessions.
-    total, times, part = (np.zeros(count + 1, dtype=np.float32) for _ in range(3))
-    for place, at in enumerate(chosen):
-        if column := index.column(asked[at][1], found[at]):
-            np.greater(column.times, 0, out=said[place])
-            holders = column.holders
-            np.divide(column.lent, np.add(column.lent, links.norm, out=part), out=part)
-            part *= np.float32(_idf(count, holders))
-            total += part
-        else:  # of a rare word, only the rows that it reaches
-            for each in found[at]:  # the variants of a word: a message may contain two
-                times[each.rows] += each.counts
-            rows = found[at][0].rows if len(found[at]) == 1 else np.flatnonzero(times)
-            said[place, rows] = True
-            holders = len(rows)
-            links.lend(times, rows)
-            reached = np.concatenate((rows, links.after[rows], links.two_after[rows], links.before[rows]))
-            score = times[reached]
-            score /= score + links.norm[reached]
-            score *= np.float32(_idf(count, holders))
-            total[reached] += score
-            times[reached] = 0
-        worths[place] = _idf(count + _ELSEWHERE, holders)
-    total = total[:count]
+    weigh = _weighed_one_by_one if index.is_large else _weighed_at_once
+    total, said, holders = weigh(index, [(asked[at][1], found[at]) for at in chosen])
+    worths = np.array([_idf(count + _ELSEWHERE, each) for each in holders])
     best = float(total.max(initial=0, where=allowed))
     weight = float(worths.sum() + sizes.count(0) * _idf(count + _ELSEWHERE, 0))
     around = _said_around(links, said, _leading(total, allowed, best))
@@ -295,6 +272,60 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
         weight,
         min(1.0, contained / weight / _MOST_OF_IT) ** _DOUBT if weight > 0 else 0.0,
     )
+
+
+_Said = tuple[tuple[int, ...], Sequence["Matches"]]  # the variants of a word, and where they occur
+_Weighed = tuple[Vectors, NDArray[np.bool_], Sequence[int]]  # scores of rows, which word is in which row, in how many
+
+
+def _weighed_at_once(index: "OwnerIndex", words: Sequence["_Said"]) -> _Weighed:
+    """The words of a small index in one table of words x rows; the last row is beyond the ends of sessions."""
+    count, links = len(index), index.links
+    matches = [each for _, own in words for each in own]
+    if not matches:
+        return np.zeros(count, dtype=np.float32), np.zeros((0, count + 1), dtype=np.bool_), ()
+    sizes = [sum(len(each.keys) for each in own) for _, own in words]
+    cells = np.repeat(np.arange(len(words)) * (count + 1), sizes) + np.concatenate([each.rows for each in matches])
+    counts = np.concatenate([each.counts for each in matches])
+    times = np.bincount(cells, counts, len(words) * (count + 1)).astype(np.float32).reshape(len(words), count + 1)
+    said = times > 0
+    holders = said.sum(axis=1).tolist()
+    lent = links.lending * times
+    for beside in (links.before, links.two_before, links.after):
+        times += lent[:, beside]
+    times /= times + links.norm
+    times *= np.array([[_idf(count, each)] for each in holders], dtype=np.float32)
+    return times.sum(axis=0)[:count], said, holders
+
+
+def _weighed_one_by_one(index: "OwnerIndex", words: Sequence["_Said"]) -> _Weighed:
+    """The same in a large index, where most words are in few rows, and common ones are kept as columns."""
+    count, links = len(index), index.links
+    said = np.zeros((len(words), count + 1), dtype=np.bool_)
+    holders: list[int] = []
+    # The last place of these stands for neighbours beyond the ends of sessions.
+    total, times, part = (np.zeros(count + 1, dtype=np.float32) for _ in range(3))
+    for place, (variants, matches) in enumerate(words):
+        if column := index.column(variants, matches):
+            np.greater(column.times, 0, out=said[place])
+            holders.append(column.holders)
+            np.divide(column.lent, np.add(column.lent, links.norm, out=part), out=part)
+            part *= np.float32(_idf(count, column.holders))
+            total += part
+            continue
+        for each in matches:  # the variants of a word: a message may contain two
+            times[each.rows] += each.counts
+        rows = matches[0].rows if len(matches) == 1 else np.flatnonzero(times)
+        said[place, rows] = True
+        holders.append(len(rows))
+        links.lend(times, rows)
+        reached = np.concatenate((rows, links.after[rows], links.two_after[rows], links.before[rows]))
+        score = times[reached]
+        score /= score + links.norm[reached]
+        score *= np.float32(_idf(count, len(rows)))
+        total[reached] += score
+        times[reached] = 0
+    return total[:count], said, holders
 
 
 _FEW, _MANY = 6, 12  # words up to which a question is asked with care, and from which on a kind is named in passing

@@ -408,9 +408,14 @@ class OwnerIndex:
             self._links = Links(self.lengths, np.array(self._before), np.array(self._after))
         return self._links
 
+    @property
+    def is_large(self) -> bool:
+        """Whether words are looked at one by one, and common ones kept."""
+        return len(self) >= _LARGE
+
     def column(self, variants: tuple[int, ...], matches: Sequence[Matches]) -> "WordColumn | None":
-        """A common word of a large index, by its variants, in every row; None for another word."""
-        if len(self) < _LARGE or _MOST_MATCHES * sum(len(each.keys) for each in matches) <= len(self):
+        """A common word, by its variants, in every row; None for another word."""
+        if _MOST_MATCHES * sum(len(each.keys) for each in matches) <= len(self):
             return None
         column = self._columns.pop(variants, None) or WordColumn()
         self._columns[variants] = column  # the last one, and the first is the one that was asked for longest ago

@@ -5,7 +5,7 @@ Each kind of evidence is a number between 0 and 1 for every message. The weights
 cross-validation over conversations (docs/recall.md).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -123,10 +123,12 @@ def rank(
     filters: Filters | None = None,
     limit: int = 10,
     weights: EvidenceWeights = DEFAULT_WEIGHTS,
+    accept: Callable[[RankedMessage], bool] = lambda _: True,
 ) -> list[RankedMessage]:
     """The best `limit` messages that pass the filters, best first; ties go to the newer, then to the id.
 
-    A message without word or meaning evidence is not a hit. No text raises an error.
+    A message without word or meaning evidence is not a hit. No text raises an error. Of these messages only those that
+    pass `accept` come back; it sees them before their reasons are known.
     """
     with index.lock:
         scored = _scored(index, question, filters or Filters(), weights)
@@ -136,14 +138,15 @@ def rank(
         rows, led = _best(index, scores, limit)
         # Something is always nearest: a score is trusted less where only meaning speaks.
         sure = (1 - evidence.given_up(weights) * weights.words / (weights.words + weights.meaning)) / weights.total
-        words, numbers = evidence.words, np.minimum.accumulate(scores[rows] * sure).clip(0, 1).tolist()
-        covered = words.coverage([index.same_turn(row) for row in rows])
-        reasons = evidence.reasons(index, rows)
-        each_row = zip(rows, numbers, reasons, covered, index.cosines(rows, question.vector), strict=True)
-        through = dict.fromkeys(led, (_THROUGH,))
+        numbers = np.minimum.accumulate(scores[rows] * sure).clip(0, 1).tolist()
+        covered = evidence.words.coverage([index.same_turn(row) for row in rows])
+        ids, cosines = [index.message_ids[row] for row in rows], index.cosines(rows, question.vector)
+        each_row = zip(ids, numbers, [()] * len(rows), covered, cosines, strict=True)
+        taken = {row: each for row, each in zip(rows, map(RankedMessage._make, each_row), strict=True) if accept(each)}
+        reasons = evidence.reasons(index, list(taken))
         return [
-            RankedMessage(index.message_ids[row], number, why + through.get(row, ()), share, cosine)
-            for row, number, why, share, cosine in each_row
+            each._replace(reasons=(*why, _THROUGH) if row in led else why)
+            for (row, each), why in zip(taken.items(), reasons, strict=True)
         ]
 
 

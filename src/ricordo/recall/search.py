@@ -193,9 +193,8 @@ def ranked(
     weights = weights_for(indexes.embedder.name)
     room = wanted.limit
     while True:
-        found = rank(index, question, filters=wanted.filters, limit=room, weights=weights)
-        promising = [each for each in found if accept(each)]
-        hits, damaged = _read(engine, indexes, owner, wanted.filters, promising, enough)
+        found = rank(index, question, filters=wanted.filters, limit=room, weights=weights, accept=accept)
+        hits, damaged = _read(engine, indexes, owner, wanted.filters, found, enough)
         if enough or len(hits) >= wanted.limit or len(found) < room:
             break
         room *= 2  # some of them cannot be shown: look further down

@@ -14,6 +14,8 @@ from typing import Protocol, runtime_checkable
 from ricordo.errors import RicordoError
 from ricordo.recall.quantization import Vectors
 
+AGAIN = 16  # texts whose vectors are kept: a chat embeds its question for recall, and again for its topic
+
 
 @runtime_checkable
 class Embedder(Protocol):

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ricordo.recall.embedders import AGAIN
 from ricordo.recall.quantization import Vectors, unit_rows
 
 _WORD = re.compile(r"[^\W_]+")
@@ -39,17 +40,24 @@ class LightEmbedder:
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        rows = np.empty((len(texts), self._dimensions), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
-            for word, count in Counter(_words(text)).items():
-                places, values = _hashed_features(word, self._dimensions)
-                # Repetition counts logarithmically; short words carry little meaning.
-                np.add.at(row, places, values * np.float32((1 + math.log(count)) * min(1.0, len(word) / 6)))
+            row[:] = _features_of(text, self._dimensions)
         return unit_rows(rows)
 
     def embed_query(self, text: str) -> Vectors:
         row: Vectors = self.embed_passages([text])[0]
         return row
+
+
+@lru_cache(maxsize=AGAIN)
+def _features_of(text: str, dimensions: int) -> Vectors:
+    row = np.zeros(dimensions, dtype=np.float32)
+    for word, count in Counter(_words(text)).items():
+        places, values = _hashed_features(word, dimensions)
+        # Repetition counts logarithmically; short words carry little meaning.
+        np.add.at(row, places, values * np.float32((1 + math.log(count)) * min(1.0, len(word) / 6)))
+    return row
 
 
 def _words(text: str) -> list[str]:
@@ -90,15 +98,22 @@ class DeterministicEmbedder:
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
-        for i, text in enumerate(texts):
-            if words := text.casefold().split():
-                np.sum([_direction(word, self._dimensions) for word in words], axis=0, out=rows[i])
+        rows = np.empty((len(texts), self._dimensions), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[:] = _sum_of_words(text, self._dimensions)
         return unit_rows(rows)
 
     def embed_query(self, text: str) -> Vectors:
         row: Vectors = self.embed_passages([text])[0]
         return row
+
+
+@lru_cache(maxsize=AGAIN)
+def _sum_of_words(text: str, dimensions: int) -> Vectors:
+    row = np.zeros(dimensions, dtype=np.float32)
+    if words := text.casefold().split():
+        np.sum([_direction(word, dimensions) for word in words], axis=0, out=row)
+    return row
 
 
 @lru_cache(maxsize=20_000)

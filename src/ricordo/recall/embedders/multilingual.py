@@ -9,7 +9,7 @@ import importlib
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ricordo.languages.text import guess_language
-from ricordo.recall.embedders import Embedder, EmbedderUnavailable
+from ricordo.recall.embedders import AGAIN, Embedder, EmbedderUnavailable
 from ricordo.recall.embedders.weights import ARCTIC, MULTILINGUAL, verified
 from ricordo.recall.quantization import Vectors, unit_rows
 
@@ -98,6 +98,7 @@ class MultilingualEmbedder:
                 key: stored[key] for key in stored.files if not key.startswith("q") and key != "bits"
             }
         self._epsilon = float(self._w["eps"])
+        self._encoded = lru_cache(maxsize=AGAIN)(self._encode)
 
     @property
     def name(self) -> str:
@@ -110,11 +111,11 @@ class MultilingualEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for i, text in enumerate(texts):
-            rows[i] = self._encode(text)
+            rows[i] = self._encoded(text)
         return unit_rows(rows)
 
     def embed_query(self, text: str) -> Vectors:
-        return unit_rows(self._encode(text))
+        return unit_rows(self._encoded(text))
 
     def _encode(self, text: str) -> Vectors:
         speakable = text.encode("utf-8", "replace").decode("utf-8")
