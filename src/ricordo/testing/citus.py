@@ -113,7 +113,9 @@ class Nodes:
 
     def _run(self, program: str, *arguments: str | Path) -> None:
         command: Sequence[str | Path] = (self._programs / program, *arguments)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._account, cwd=self.folder)
+        # The servers connect to each other, and what they read for it lies at home: not at that of who starts them.
+        home = {**os.environ, "HOME": str(self.folder)}
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._account, cwd=self.folder, env=home)
 
 
 class CitusCluster(Nodes):
