@@ -123,9 +123,13 @@ class CitusCluster(Nodes):
 
     def __init__(self, folder_of_programs: Path, *, workers: int = 2, durable: bool = False) -> None:
         super().__init__(folder_of_programs, durable=durable)
-        coordinator, *self.workers = (self.add(_SETTINGS) for _ in range(1 + workers))
-        self.address = self.url(coordinator)
-        register(self.address, [self.url(port) for port in self.workers])
+        try:
+            coordinator, *self.workers = (self.add(_SETTINGS) for _ in range(1 + workers))
+            self.address = self.url(coordinator)
+            register(self.address, [self.url(port) for port in self.workers])
+        except BaseException:
+            self.close()
+            raise
 
 
 def wheel_programs() -> Path:
