@@ -1,5 +1,6 @@
 """Sessions over HTTP: made, listed in pages, changed, read with their turns, exported, ended, let go."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -10,7 +11,8 @@ from server_samples import SPOKEN, a_problem, ask, for_chat_alone, service_of, s
 from starlette.testclient import TestClient
 
 from ricordo.records.turns import Owner
-from ricordo.testing.fakes import ScriptedLLM
+from ricordo.server.presenters import answer_out
+from ricordo.testing.fakes import ScriptedLLM, a_turn
 
 ANNA = {"X-Ricordo-User": "anna"}
 BRUNO = {"X-Ricordo-User": "bruno"}
@@ -412,6 +414,14 @@ def test_a_trace_names_what_a_prompt_held(client: TestClient) -> None:
         assert each["reasons"][0].startswith(("words", "meaning"))
     a_problem(client.get(f"/sessions/{session}/receipts/9/trace"), 404)
     a_problem(client.get(f"/sessions/{session}/receipts/2/trace", headers={"X-Ricordo-User": "bruno"}), 404)
+
+
+def test_the_steps_of_an_answer_come_in_their_order() -> None:
+    """Whatever order a store gives the names back in; what somebody else timed comes after them."""
+    timed = replace(
+        a_turn(Owner("acme", "anna")), metadata={"timings_ms": {"answer": 3.0, "compose": 2.0, "load": 1.0, "own": 4.0}}
+    )
+    assert list(answer_out(timed)["timings_ms"]) == ["load", "compose", "answer", "own"]
 
 
 def test_a_list_of_sessions_tells_what_was_derived(client: TestClient) -> None:

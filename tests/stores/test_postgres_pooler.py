@@ -1,5 +1,6 @@
 """Behind PgBouncer in transaction mode: every transaction may meet another server process, and nothing goes wrong."""
 
+import logging
 import shutil
 import subprocess
 import threading
@@ -13,12 +14,12 @@ import psycopg
 import pytest
 
 import ricordo
-from ricordo.presets import settings_from
 from ricordo.stores.postgres import PostgresStore
 
 pytest_plugins = ["ricordo.testing.postgres"]
 
 PORT = 6543
+THREADS, USERS, ROUNDS = 8, 4, 22  # six operations in each round: 1,056 in all, and the work beside them
 CONFIGURATION = """
 [databases]
 * = host={server} port=5432 user=postgres
@@ -60,34 +61,35 @@ def pooled_url(own_postgres_url: str) -> Iterator[str]:
         pooler.wait()
 
 
-def test_mixed_operations_go_through_a_pooler(pooled_url: str) -> None:
-    """Writers and readers of several users with default settings: no error, no gap, nobody sees another's words."""
+def test_mixed_operations_go_through_a_pooler(pooled_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A thousand writes and reads of several users with default settings: no error, no gap, and each sees its own."""
     store = PostgresStore(pooled_url)
     assert store._pool._prepare_threshold is None
     errors: list[BaseException] = []
-    settings = {"organise": "off", "remember_person": "off", "condense": "off", "titles": "off", "recall_messages": 0}
-    memory = ricordo.Memory(store, settings_from(settings, {}))
+    memory = ricordo.Memory(store)
 
     def talk(number: int) -> None:
         try:
-            session = memory.session("chat", user_id=f"user {number % 4}")
-            for n in range(8):
-                session.add_turn(f"question {n} of {number % 4}", "an answer")
+            session = memory.session("chat", user_id=f"user {number % USERS}")
+            for n in range(ROUNDS):
+                session.add_turn(f"question {n} of {number % USERS}", "an answer")
                 said = [message.content for message in session.window().messages if " of " in message.content]
-                assert all(content.endswith(f" of {number % 4}") for content in said)
+                assert all(content.endswith(f" of {number % USERS}") for content in said)
                 session.ask("and then?").answer("that")
+                session.context(f"what was question {n}?")
                 session.info()
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=talk, args=(number,)) for number in range(8)]
+    threads = [threading.Thread(target=talk, args=(number,)) for number in range(THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert errors == []
-    for number in range(4):
+    for number in range(USERS):
         turns = memory.session("chat", user_id=f"user {number}").history()
-        assert [turn.turn_number for turn in turns] == list(range(1, 33))
+        assert [turn.turn_number for turn in turns] == list(range(1, 2 * ROUNDS * THREADS // USERS + 1))
         assert {turn.query.endswith(f" of {number}") for turn in turns if turn.query.startswith("question")} == {True}
     memory.close()
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []

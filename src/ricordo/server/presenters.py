@@ -30,6 +30,7 @@ OPENING_LENGTH = 80
 MOST_SUMMARIES = 20  # of a session in a list of sessions
 CURVE_POINTS = 30
 SNIPPET_LENGTH = 240
+STEPS = ("load", "understand", "retrieve", "compose", "answer", "store")  # as they follow; stores sort metadata by name
 _POINTED = re.compile(r"turn-(\d{1,9}):")
 _WORD = re.compile(r"\w+", re.UNICODE)
 
@@ -342,11 +343,12 @@ def _first_words(text: str) -> str:
 def answer_out(turn: Turn) -> dict[str, Any]:
     """Who answered a turn, how long each step took and what it cost."""
     known = turn.metadata
+    took = _numbers(known.get("timings_ms"))
     return {
         "answerer": str(known.get("answerer") or ""),
         "intent": str(known.get("intent") or ""),
         "tokens": _numbers(known.get("tokens")),
-        "timings_ms": _numbers(known.get("timings_ms")),
+        "timings_ms": {step: took[step] for step in (*STEPS, *took) if step in took},
         "answer_tokens": sum(each.tokens for each in turn.messages if each.role == "assistant"),
     }
 

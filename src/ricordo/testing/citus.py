@@ -113,7 +113,9 @@ class Nodes:
 
     def _run(self, program: str, *arguments: str | Path) -> None:
         command: Sequence[str | Path] = (self._programs / program, *arguments)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._account, cwd=self.folder)
+        # The servers connect to each other, and what they read for it lies at home: not at that of who starts them.
+        home = {**os.environ, "HOME": str(self.folder)}
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._account, cwd=self.folder, env=home)
 
 
 class CitusCluster(Nodes):
@@ -121,9 +123,13 @@ class CitusCluster(Nodes):
 
     def __init__(self, folder_of_programs: Path, *, workers: int = 2, durable: bool = False) -> None:
         super().__init__(folder_of_programs, durable=durable)
-        coordinator, *self.workers = (self.add(_SETTINGS) for _ in range(1 + workers))
-        self.address = self.url(coordinator)
-        register(self.address, [self.url(port) for port in self.workers])
+        try:
+            coordinator, *self.workers = (self.add(_SETTINGS) for _ in range(1 + workers))
+            self.address = self.url(coordinator)
+            register(self.address, [self.url(port) for port in self.workers])
+        except BaseException:
+            self.close()
+            raise
 
 
 def wheel_programs() -> Path:
