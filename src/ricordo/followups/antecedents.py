@@ -108,10 +108,10 @@ class Scorer:
     def __init__(self, weights: Mapping[str, NDArray[np.float16]]) -> None:
         self._weights = {name: table.astype(np.float32) for name, table in weights.items()}
 
-    def probabilities(self, pairs: Sequence[Sequence[float]]) -> NDArray[np.float32]:
+    def probabilities(self, pairs: NDArray[np.float32]) -> NDArray[np.float32]:
         """For each pair of question and candidate, how likely the question needs the candidate."""
         w = self._weights
-        rows = (np.array(pairs, dtype=np.float32) - w["mean"]) * w["scale"]
+        rows = (pairs - w["mean"]) * w["scale"]
         products = [rows[at : at + _ROWS] @ w["hidden"] for at in range(0, len(rows), _ROWS)]
         hidden = np.maximum(np.concatenate(products) + w["hidden_bias"], np.float32(0))
         found: NDArray[np.float32] = 1 / (1 + np.exp(-(hidden @ w["output"] + w["output_bias"])))
@@ -178,15 +178,16 @@ def _addition(one: Named) -> Addition:
 
 def pairs(
     talk: Talk, references: Sequence[ReferenceCue], offered: Sequence[Addition], focus: Focus, pool: Sequence[Named]
-) -> list[list[float]]:
-    """The observations of all pairs of the question and a candidate."""
+) -> NDArray[np.float32]:
+    """The observations of all pairs of the question and a candidate, those of the question first."""
     question = asked(talk, references)
     texts = [addition.text for addition in offered]
     chosen = [frozenset(stem(word) for word in split_words(text).words) for text in texts]
     described = _described(talk, references, pool)
-    return [
+    central = [mention.phrase.text for mention in focus.centre[:2]]
+    rows = [
         [
-            *observe(question, one, talk, focus),
+            *observe(question, one, talk, focus, central),
             *described[at],
             float(bool(texts) and one.phrase.text == texts[0]),
             float(one.phrase.text in texts[1:]),
@@ -194,6 +195,8 @@ def pairs(
         ]
         for at, one in enumerate(pool)
     ]
+    same = np.array([*question.kind, *question.facts], dtype=np.float32)
+    return np.hstack((np.tile(same, (len(rows), 1)), np.array(rows, dtype=np.float32)))
 
 
 def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> list[list[float]]:
@@ -348,18 +351,15 @@ def _roots(text: str, language: FollowUpWords) -> frozenset[str]:
     return frozenset(root(word) for word in split_words(text).words if tells(word, language))
 
 
-def observe(asked: QuestionFeatures, one: Named, talk: Talk, focus: Focus) -> list[float]:
-    """The observations of one pair of question and candidate, those of the question first."""
+def observe(asked: QuestionFeatures, one: Named, talk: Talk, focus: Focus, central: Sequence[str]) -> list[float]:
+    """The observations of one candidate, and of what it shares with the question."""
     phrase, entity = one.phrase, one.entity
     own = phrase.roots
     shared = own & asked.roots
     sentence = (entity.around & asked.roots) - own
     beside = (entity.beside & asked.roots) - own
     plural = entity.plural
-    central = [mention.phrase.text for mention in focus.centre[:2]]
     return [
-        *asked.kind,
-        *asked.facts,
         float(one.back == 0 and one.origin == "answer"),
         float(one.in_question),
         float(one.order == 0),

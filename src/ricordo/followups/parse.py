@@ -156,7 +156,7 @@ def _spellings(talk: str) -> dict[str, str]:
 def _may_be_misspelt(token: Token, language: FollowUpWords, is_common: Callable[[str], bool]) -> bool:
     """Whether a word is long, uncommon, and neither a name nor an abbreviation."""
     word = token.word
-    if len(word) <= _SHORT_WORD or not word.isalpha() or not is_topical(language, word) or is_common(word):
+    if len(word) <= _SHORT_WORD or is_common(word) or not word.isalpha() or not is_topical(language, word):
         return False
     return not (token.capital and token.start) and word not in language.spellings
 

@@ -247,7 +247,7 @@ class Candidates:
     @property
     def demand(self) -> int:
         """What the section would take if everything fitted."""
-        return self.frame + sum(part.tokens for part in self.parts) if self.parts else 0
+        return self.frame + sum([part.tokens for part in self.parts]) if self.parts else 0
 
 
 def fill(candidates: Candidates, share: int, counter: "TokenCounter") -> tuple[Part, ...]:

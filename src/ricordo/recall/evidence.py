@@ -42,8 +42,12 @@ _LONGEST = 40  # longer strings are data, not words; their beginning identifies 
 
 def tokens(text: str) -> list[str]:
     """The words of a text in order, folded; a code such as "ISO-8859" gives itself and its parts."""
+    folded = fold(text)
+    matches = _WORD.findall(folded)
+    if "-" not in folded and "." not in folded and "_" not in folded:  # no joints
+        return [match[:_LONGEST] for match in matches]
     found: list[str] = []
-    for match in _WORD.findall(fold(text)):
+    for match in matches:
         if match.isalnum():
             found.append(match[:_LONGEST])
             continue
@@ -131,7 +135,10 @@ def question_words(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     a message may be in another one, and spelled in every way. A question made of small words alone keeps them all.
     """
     stop = language_by_code(_language(text)).vocabulary.stop_words
-    kept = [word for word in tokens(_ELIDED.sub(" ", fold(text))) if word not in stop] or tokens(text)
+    folded = fold(text)
+    if "'" in folded or "’" in folded:
+        folded = _ELIDED.sub(" ", folded)
+    kept = [word for word in tokens(folded) if word not in stop] or tokens(text)
     found: dict[tuple[int, ...], str] = {}
     for word in kept:
         found.setdefault(_variants(word), word)
@@ -176,6 +183,7 @@ _YOU = re.compile(
     r"|\b(?:hai|avevi) (?:\w+ )?(?:detto|consigliato|suggerito|proposto|risposto|spiegato|raccomandato|scritto"
     r"|dato|indicato|citato)\b|\b(?:tuo|tuoi|tua|tue) (?:consigli\w*|suggeriment\w*|rispost\w*|spiegazion\w*)\b"
 )
+_YOURS = ("you", "hai ", "avevi ", "tuo", "tua", "tue")  # in everything that `_YOU` finds
 
 
 def named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str]:
@@ -190,7 +198,7 @@ def named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str]:
 def pointed_role(question: str) -> str | None:
     """The role that a question asks about: "assistant" for what you said, "user" for me and mine."""
     folded = fold(question.replace("\u2019", "'"))
-    if _YOU.search(folded):
+    if any(word in folded for word in _YOURS) and _YOU.search(folded):
         return "assistant"
     return "user" if _ME.search(folded) else None
 
@@ -254,7 +262,7 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
     count = len(index)
     asked = question_words(question)
     found = index.postings.find([variants for _, variants in asked])
-    sizes = [sum(len(each.keys) for each in own) for own in found]
+    sizes = [sum([len(each.keys) for each in own]) for own in found]
     chosen = sorted((at for at, size in enumerate(sizes) if size), key=sizes.__getitem__)[:_MOST_WORDS]
     links = index.links
     weigh = _weighed_one_by_one if index.is_large else _weighed_at_once
@@ -284,8 +292,8 @@ def _weighed_at_once(index: "OwnerIndex", words: Sequence["_Said"]) -> _Weighed:
     matches = [each for _, own in words for each in own]
     if not matches:
         return np.zeros(count, dtype=np.float32), np.zeros((0, count + 1), dtype=np.bool_), ()
-    sizes = [sum(len(each.keys) for each in own) for _, own in words]
-    cells = np.repeat(np.arange(len(words)) * (count + 1), sizes) + np.concatenate([each.rows for each in matches])
+    starts = [place * (count + 1) for place, (_, own) in enumerate(words) for _ in own]
+    cells = np.repeat(starts, [len(each.keys) for each in matches]) + np.concatenate([each.rows for each in matches])
     counts = np.concatenate([each.counts for each in matches])
     times = np.bincount(cells, counts, len(words) * (count + 1)).astype(np.float32).reshape(len(words), count + 1)
     said = times > 0
@@ -335,9 +343,11 @@ _VECTORS_KNOW = {"en": 2 / 3}  # share that counts in a language in which the ve
 def kind_evidence(index: "OwnerIndex", question: str) -> Vectors | None:
     """Which messages name a thing of a kind that the question names ("which vegetable": "peppers"), rare ones more."""
     asked = question_words(question)
+    if len(asked) >= _MANY:
+        return None
     table = _kinds()
     named = [things for _, variants in asked if (things := tuple(t for v in variants for t in table.get(v, ())))]
-    if not named or len(asked) >= _MANY:
+    if not named:
         return None
     found = np.zeros(len(index), dtype=np.float32)
     for heard in filter(None, index.postings.find(named)):

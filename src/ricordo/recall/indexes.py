@@ -20,7 +20,7 @@ from ricordo.recall.embedders import Embedder, EmbedderChoice, EmbedderError
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index, words_of
-from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
+from ricordo.recall.quantization import Vectors, as_stored, vectors_from_blobs, vectors_to_blobs
 from ricordo.records.turns import Owner, SessionMark, Turn, TurnVectors
 from ricordo.safety.crisis import CrisisDetector, crisis_detector
 
@@ -214,7 +214,7 @@ class Indexes:
             rows = timed.embed_query_within(text, QUERY_TIMEOUT)[np.newaxis]
         else:
             rows = self.embedder.embed_passages([text])
-        stored: Vectors = vectors_from_blobs(vectors_to_blobs(rows), rows.shape[1]).floats()[0]
+        stored: Vectors = as_stored(rows)[0]
         return stored
 
     def _unembedded(self, owner: Owner) -> set[TurnKey]:

@@ -122,6 +122,16 @@ def vectors_to_blobs(vectors: Vectors) -> list[bytes]:
     return [row.tobytes() for row in whole]
 
 
+def as_stored(vectors: Vectors) -> Vectors:
+    """Each row as it would be read back."""
+    finite = _finite(vectors).astype(np.float32, copy=False)
+    encode, decode = (
+        (_encode_two_bits, _decode_two_bits) if _is_long(finite.shape[1]) else (_encode_four_bits, _decode_four_bits)
+    )
+    scales, stored = encode(finite)
+    return QuantizedVectors(decode(stored, finite.shape[1]), scales).floats()
+
+
 def vectors_from_blobs(blobs: Sequence[bytes], dimensions: int) -> QuantizedVectors:
     """The stored vectors ready to be compared; ValueError for a blob of another size, which is of another model."""
     size = blob_size(dimensions)

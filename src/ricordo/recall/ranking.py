@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -145,7 +146,7 @@ def rank(
         taken = {row: each for row, each in zip(rows, map(RankedMessage._make, each_row), strict=True) if accept(each)}
         reasons = evidence.reasons(index, list(taken))
         return [
-            each._replace(reasons=(*why, _THROUGH) if row in led else why)
+            RankedMessage(each.message_id, each.score, (*why, _THROUGH) if row in led else why, each.said, each.cosine)
             for (row, each), why in zip(taken.items(), reasons, strict=True)
         ]
 
@@ -312,10 +313,11 @@ def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int]
     same = same[speakers]
     told += np.where(first, _LED_FIRST * through, _LED * (through - 1)) + _SAME_SPEAKER * (same - 1.0 * ~first)
     kept = _at_least(told, limit)
+    led = (~first & (through >= _CLEARLY))[kept]
     place = dict(zip(rows[kept].tolist(), told[kept].tolist(), strict=True))
     times, names = index.times, index.message_ids
     best = sorted(place, key=lambda row: (-place[row], -float(times[row]), names[row]))
-    return best[:limit], set(rows[~first & (through >= _CLEARLY)].tolist())
+    return best[:limit], set(compress(place, led.tolist()))
 
 
 def _at_least(scores: "Vectors", places: int, less: float = 0.0) -> NDArray[np.int64]:

@@ -165,7 +165,7 @@ def recall_from_index(
     hits = ranked(engine, indexes, scope.owner, wanted, notes, accept, enough=limit + 1, quick=True)
     others = [hit for hit in hits if not _is_open_question(hit, scope, asked.question, engine)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
-    return tuple(_remembered(hit, engine) for hit in others[:limit]), unread + hits.degraded
+    return _remembered(others[:limit], engine), unread + hits.degraded
 
 
 def ranked(
@@ -315,8 +315,13 @@ def _is_open_question(hit: Hit, scope: Scope, question: str, engine: Engine) -> 
     return turn is not None and turn.is_open
 
 
-def _remembered(hit: Hit, engine: Engine) -> Remembered:
-    """A hit as a line of the prompt: date, speaker, text."""
-    who = hit.message.name or engine.labels.label(hit.message.role).rstrip(": ")
-    excerpt = Excerpt(hit.message, f"[{local_time(engine, hit.message.created_at).date()}] {who}: ")
-    return Remembered(hit.message_id, excerpt.text, excerpt=excerpt, score=round(hit.score, 3), reasons=hit.reasons)
+def _remembered(hits: Sequence[Hit], engine: Engine) -> tuple[Remembered, ...]:
+    """Hits as lines of the prompt: date, speaker, text."""
+    labels = {role: engine.labels.label(role).rstrip(": ") for role in {hit.message.role for hit in hits}}
+    found = []
+    for hit in hits:
+        said = hit.message
+        label = f"[{local_time(engine, said.created_at).date()}] {said.name or labels[said.role]}: "
+        excerpt = Excerpt(said, label)
+        found.append(Remembered(hit.message_id, excerpt.text, "recalled", excerpt, round(hit.score, 3), hit.reasons))
+    return tuple(found)

@@ -63,6 +63,8 @@ class CrisisPhrases:
     quiet: str
     contexts: Mapping[str, str]
     triggers: str
+    needing: Mapping[str, Sequence[int]]  # which rules need a word with this beginning
+    lengths: Sequence[int]  # of these beginnings
 
 
 def shipped_phrases(language: str | None = None) -> tuple[CrisisPhrases, ...]:
@@ -116,6 +118,10 @@ def read_phrases(text: str, name: str) -> CrisisPhrases:
         data = tomllib.loads(text)
         words = {key: _slots(value, {}) for key, value in data.get("words", {}).items()}
         rules = tuple(_rule(each, words) for each in data["rule"])
+        needing: dict[str, list[int]] = {}
+        for at, rule in enumerate(rules):
+            for need in rule.needs:
+                needing.setdefault(need, []).append(at)
         short = filter(_WORD.fullmatch, data.get("expand", {}))
         return CrisisPhrases(
             language=data["language"],
@@ -127,7 +133,9 @@ def read_phrases(text: str, name: str) -> CrisisPhrases:
             rules=rules,
             quiet=_pattern(data["quiet"], words) if data.get("quiet") else "",
             contexts={key: _pattern(value, words) for key, value in data.get("contexts", {}).items()},
-            triggers=_triggers({need for rule in rules for need in rule.needs}),
+            triggers=_triggers(set(needing)),
+            needing=needing,
+            lengths=tuple(set(map(len, needing))),
         )
     except (tomllib.TOMLDecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise SettingsError("crisis_file", f"{name}: {error}; see the shipped files for the form") from error
@@ -247,7 +255,7 @@ _QUOTES = str.maketrans("’‘`´“”«»„", "''''" + '"' * 5)
 _UNSEEN = re.compile(rf"[\u0300-\u036f]|{HIDDEN}")
 _CONTRACTED = re.compile(r"'(?=(?:t|m|s|re|ve|d|ll)\b)")
 _DRAWN_OUT_END = re.compile(r"([a-z])\1{2,}\b")
-_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")
+_DRAWN_OUT = re.compile(r"([a-z])\1\1+")
 _OTHER = re.compile(r'[^\w.!?;"+\n]+')
 _ENDS = ".!?;\n"
 _WORD = re.compile(r"[a-z0-9+]+")
@@ -266,11 +274,8 @@ def _signs(text: str, known: CrisisPhrases) -> list[CrisisRule]:
     seen = set(compiled(known.triggers).findall(text))
     if not seen:
         return []
-    spoken = [
-        (rule, spans)
-        for rule in known.rules
-        if any(word.startswith(rule.needs) for word in seen) and (spans := list(_spans(rule, text)))
-    ]
+    needed = {at for word in seen for length in known.lengths for at in known.needing.get(word[:length], ())}
+    spoken = [(known.rules[at], spans) for at in sorted(needed) if (spans := list(_spans(known.rules[at], text)))]
     if not spoken:
         return []
     calm = [each.span() for each in compiled(known.quiet).finditer(text)] if known.quiet else []
