@@ -254,6 +254,7 @@ _QUESTION_WORDS = 9
 _HEADLESS_WORDS = 14
 
 
+@lru_cache(maxsize=64)
 def ellipsis(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """The cue that something was left out, if there is one."""
     found = _left_out(line, language)

@@ -135,9 +135,9 @@ def scored(
     pool = named(talk)
     if not pool:
         return ()
-    found = scorer.probabilities(pairs(talk, references, offered, focus, pool))
-    order = sorted(range(len(pool)), key=lambda at: (-float(found[at]), at))
-    return tuple((_addition(pool[at]), float(found[at])) for at in order)
+    found = scorer.probabilities(pairs(talk, references, offered, focus, pool)).tolist()
+    order = sorted(range(len(pool)), key=found.__getitem__, reverse=True)  # of equals the first one, also in reverse
+    return tuple([(_addition(pool[at]), found[at]) for at in order])
 
 
 def needed(
@@ -183,23 +183,18 @@ def pairs(
     question = asked(talk, references)
     texts = [addition.text for addition in offered]
     chosen = [frozenset(stem(word) for word in split_words(text).words) for text in texts]
-    described = _described(talk, references, pool)
     central = [mention.phrase.text for mention in focus.centre[:2]]
-    rows = [
-        [
-            *observe(question, one, talk, focus, central),
-            *described[at],
-            float(bool(texts) and one.phrase.text == texts[0]),
-            float(one.phrase.text in texts[1:]),
-            float(any(not one.phrase.stems.isdisjoint(stems) for stems in chosen)),
-        ]
-        for at, one in enumerate(pool)
-    ]
-    same = np.array([*question.kind, *question.facts], dtype=np.float32)
-    return np.hstack((np.tile(same, (len(rows), 1)), np.array(rows, dtype=np.float32)))
+    seen = [observe(question, one, talk, focus, central) for one in pool]
+    offers = np.zeros((len(pool), 3), dtype=np.float32)
+    for row, one in zip(offers, pool, strict=True) if texts else ():
+        near = any(not one.phrase.stems.isdisjoint(stems) for stems in chosen)
+        row[:] = one.phrase.text == texts[0], one.phrase.text in texts[1:], near
+    same = np.tile(np.array([*question.kind, *question.facts], dtype=np.float32), (len(pool), 1))
+    described = _described(talk, references, pool).astype(np.float32)
+    return np.hstack((same, np.array(seen, dtype=np.float32), described, offers))
 
 
-def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> list[list[float]]:
+def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> NDArray[np.float64]:
     """How like each candidate, and what is said of it, is to what the question calls it and to the whole question."""
     line, language = words_of(talk), talk.language
     calls = _description(line, references, language)
@@ -207,10 +202,10 @@ def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Na
     words = tuple(dict.fromkeys((*calls, *asked)))
     known = {word: at for at, word in enumerate({w: 0 for one in pool for w in (*one.phrase.words, *one.entity.said)})}
     if not words or not known:
-        return [[0.0] * 10 for _ in pool]
+        return np.zeros((len(pool), 10))
     like = likenesses(words, tuple(known))
     near = like[[words.index(word) for word in asked]].max(axis=1) if asked else np.zeros(1, np.float32)
-    whole_question = [float(near.mean()), float(near.max()), float(near.min()), float((near >= _KINDRED).mean())]
+    whole_question = (near.mean(), near.max(), near.min(), (near >= _KINDRED).mean())
     # The last column, of zeros, stands for no words at all; `held` has the best of each row in each group of words.
     table = np.zeros((len(calls) + 1, len(known) + 1), np.float32)
     table[:-1, :-1], table[-1, :-1] = like[: len(calls)], like.max(axis=0)
@@ -220,16 +215,14 @@ def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Na
         for group in (one.phrase.words, one.entity.said):
             starts.append(len(columns))
             columns += [known[word] for word in group] or [len(known)]
-    *held, nearest = np.maximum.reduceat(table[:, columns], starts, axis=1).tolist()
-    found = []
-    for at, one in enumerate(pool):
-        own, said = 2 * at, 2 * at + 1
-        head = [held[0][own], held[0][said]] if held else [0.0, 0.0]
-        both = (max(row[own], row[said]) if one.entity.said else row[own] for row in held)
-        whole = [sum(each) / max(1, len(held)) for each in ((row[own] for row in held), both)]
-        rare = bool(held) and not has_meaning(one.phrase.words[-1])
-        found.append([*head, *whole, nearest[said], float(rare), *whole_question])
-    return found
+    held = np.maximum.reduceat(table[:, columns], starts, axis=1).astype(np.float64)
+    own, said = held[:-1, ::2], held[:-1, 1::2]
+    both = np.where([bool(one.entity.said) for one in pool], np.maximum(own, said), own)
+    rare = [float(bool(calls) and not has_meaning(one.phrase.words[-1])) for one in pool]
+    heads = (own[0], said[0]) if calls else (np.zeros(len(pool)), np.zeros(len(pool)))
+    means = (each.sum(axis=0) / max(1, len(calls)) for each in (own, both))
+    alike = [np.full(len(pool), float(each)) for each in whole_question]
+    return np.stack((*heads, *means, held[-1, 1::2], rare, *alike), axis=1)
 
 
 _LONGEST_DESCRIPTION = 3  # words
@@ -370,7 +363,7 @@ def observe(asked: QuestionFeatures, one: Named, talk: Talk, focus: Focus, centr
         float(phrase.topical),
         float(phrase.definite),
         float(phrase.determiner in talk.language.indefinite),
-        float(any(word.isdecimal() for word in phrase.words)),
+        float(any(map(str.isdecimal, phrase.words))),
         float(bool(shared)),
         float(own <= asked.roots),
         float(bool(beside)),

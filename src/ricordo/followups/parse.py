@@ -226,11 +226,17 @@ def cues_in_line(
         return (returned,)
     if asks_of_speaker(line, language):
         return ()
-    standing_for = tuple(pronouns(line, language)) or tuple(general_nouns(line, language))
+    standing_for = _standing_for(line, language)
     if standing_for:
         return standing_for
     left_out = ellipsis(line, language) or about_answer(line, language, said)
     return (left_out,) if left_out is not None else ()
+
+
+@lru_cache(maxsize=64)
+def _standing_for(line: WordSpans, language: FollowUpWords) -> tuple[ReferenceCue, ...]:
+    """The pronouns and general nouns whose antecedents are in the conversation."""
+    return tuple(pronouns(line, language)) or tuple(general_nouns(line, language))
 
 
 def small_talk(plain: str) -> SmallTalk | None:
@@ -328,6 +334,7 @@ def statement(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     return ReferenceCue("statement", 0.9, start, end, line.original[start:end], content=content, must_match=True)
 
 
+@lru_cache(maxsize=64)  # like what else is found by the words alone: it is read once more for the topic
 def back(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """A return to something said before, with the words that tell what."""
     previous = language.patterns["last_answer"].search(line.text)

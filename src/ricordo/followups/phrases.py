@@ -46,7 +46,7 @@ class Phrase(NamedTuple):
     @property
     def counts(self) -> bool:
         """Whether it is nothing but a number ("1973")."""
-        return all(word.isdecimal() for word in self.words)
+        return all(map(str.isdecimal, self.words))
 
     @property
     def stems(self) -> frozenset[str]:

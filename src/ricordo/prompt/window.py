@@ -47,7 +47,7 @@ SEPARATOR = "\n"
 
 def compact_text(text: str, characters: int) -> str:
     """The first `characters` of a text on one line; what is cut is marked."""
-    line = " ".join(text[: 4 * characters].split())  # nearly always enough
+    line = " ".join(text[: 2 * characters].split())  # nearly always enough
     if len(line) <= characters < len(text):
         line = " ".join(text.split(None, characters))  # more words than characters are never needed
     return line if len(line) <= characters else line[:characters] + CUT_MARK

@@ -117,19 +117,15 @@ def blob_size(dimensions: int) -> int:
 def vectors_to_blobs(vectors: Vectors) -> list[bytes]:
     """Each row as its stored bytes; what is not finite counts as zero."""
     finite = _finite(vectors).astype(np.float32, copy=False)
-    scales, stored = (_encode_two_bits if _is_long(finite.shape[1]) else _encode_four_bits)(finite)
+    scales, stored, _ = _encoded(finite)
     whole = np.concatenate([scales.astype("<f4")[:, None].view(np.uint8), stored], axis=1)
     return [row.tobytes() for row in whole]
 
 
 def as_stored(vectors: Vectors) -> Vectors:
     """Each row as it would be read back."""
-    finite = _finite(vectors).astype(np.float32, copy=False)
-    encode, decode = (
-        (_encode_two_bits, _decode_two_bits) if _is_long(finite.shape[1]) else (_encode_four_bits, _decode_four_bits)
-    )
-    scales, stored = encode(finite)
-    return QuantizedVectors(decode(stored, finite.shape[1]), scales).floats()
+    scales, _, values = _encoded(_finite(vectors).astype(np.float32, copy=False))
+    return QuantizedVectors(values, scales).floats()
 
 
 def vectors_from_blobs(blobs: Sequence[bytes], dimensions: int) -> QuantizedVectors:
@@ -182,8 +178,13 @@ def _is_long(dimensions: int) -> bool:
     return dimensions >= _LONG
 
 
-def _encode_two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
-    """Scales and stored bytes of long vectors.
+def _encoded(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8], NDArray[np.int8]]:
+    """Scales and stored bytes of vectors, and what is read back from these bytes."""
+    return (_encode_two_bits if _is_long(vectors.shape[1]) else _encode_four_bits)(vectors)
+
+
+def _encode_two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8], NDArray[np.int8]]:
+    """The same for long vectors.
 
     The scales of the blocks and of the whole are chosen so that the scalar product of a decoded vector with its
     original is exact, which keeps similarities unbiased.
@@ -203,9 +204,10 @@ def _encode_two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     padded[:, :dimensions] = codes
     quads = padded[:, 0::4] | padded[:, 1::4] << 2 | padded[:, 2::4] << 4 | padded[:, 3::4] << 6
     stored = np.concatenate([shares.astype(np.uint8), quads], axis=1)
-    whole = np.einsum("ij,ij->i", _decode_two_bits(stored, dimensions).astype(np.float32), even)
+    values = _decode_two_bits(stored, dimensions)
+    whole = np.einsum("ij,ij->i", values.astype(np.float32), even)
     square = squares.sum(axis=1)
-    return np.divide(square, whole, out=np.zeros_like(square), where=whole > 0), stored
+    return np.divide(square, whole, out=np.zeros_like(square), where=whole > 0), stored, values
 
 
 def _decode_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
@@ -216,8 +218,8 @@ def _decode_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.i
     return _QUADS.take(shares | packed, mode="clip").view(np.int8)[:, :dimensions]
 
 
-def _encode_four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
-    """Scales and stored bytes of short vectors."""
+def _encode_four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8], NDArray[np.int8]]:
+    """The same for short vectors."""
     rows, dimensions = vectors.shape
     blocks = -(-dimensions // _BLOCK)
     padded = np.zeros((rows, blocks * _BLOCK), dtype=np.float32)
@@ -232,9 +234,10 @@ def _encode_four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     halves = (codes + 8).astype(np.uint8).reshape(rows, -1)
     stored = np.concatenate([shares.astype(np.uint8), halves[:, 0::2] | (halves[:, 1::2] << 4)], axis=1)
     # The scale gives the decoded vector the length of the original, so that similarities stay cosines.
-    lengths = np.linalg.norm(_decode_four_bits(stored, dimensions).astype(np.float32), axis=1)
+    values = _decode_four_bits(stored, dimensions)
+    lengths = np.linalg.norm(values.astype(np.float32), axis=1)
     originals = np.linalg.norm(padded, axis=1)
-    return np.divide(originals, lengths, out=np.zeros_like(originals), where=lengths > 0), stored
+    return np.divide(originals, lengths, out=np.zeros_like(originals), where=lengths > 0), stored, values
 
 
 def _decode_four_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:

@@ -40,24 +40,25 @@ class LightEmbedder:
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        rows = np.empty((len(texts), self._dimensions), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            row[:] = _features_of(text, self._dimensions)
-        return unit_rows(rows)
+        return _rows([_light(text, self._dimensions) for text in texts], self._dimensions)
 
     def embed_query(self, text: str) -> Vectors:
         row: Vectors = self.embed_passages([text])[0]
         return row
 
 
+def _rows(vectors: Sequence[Vectors], dimensions: int) -> Vectors:
+    return np.array(vectors, dtype=np.float32).reshape(-1, dimensions)
+
+
 @lru_cache(maxsize=AGAIN)
-def _features_of(text: str, dimensions: int) -> Vectors:
+def _light(text: str, dimensions: int) -> Vectors:
     row = np.zeros(dimensions, dtype=np.float32)
     for word, count in Counter(_words(text)).items():
         places, values = _hashed_features(word, dimensions)
         # Repetition counts logarithmically; short words carry little meaning.
         np.add.at(row, places, values * np.float32((1 + math.log(count)) * min(1.0, len(word) / 6)))
-    return row
+    return unit_rows(row)
 
 
 def _words(text: str) -> list[str]:
@@ -98,10 +99,7 @@ class DeterministicEmbedder:
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        rows = np.empty((len(texts), self._dimensions), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            row[:] = _sum_of_words(text, self._dimensions)
-        return unit_rows(rows)
+        return _rows([_deterministic(text, self._dimensions) for text in texts], self._dimensions)
 
     def embed_query(self, text: str) -> Vectors:
         row: Vectors = self.embed_passages([text])[0]
@@ -109,11 +107,11 @@ class DeterministicEmbedder:
 
 
 @lru_cache(maxsize=AGAIN)
-def _sum_of_words(text: str, dimensions: int) -> Vectors:
+def _deterministic(text: str, dimensions: int) -> Vectors:
     row = np.zeros(dimensions, dtype=np.float32)
-    if words := text.casefold().split():
-        np.sum([_direction(word, dimensions) for word in words], axis=0, out=row)
-    return row
+    for word in text.casefold().split():
+        row += _direction(word, dimensions)
+    return unit_rows(row)
 
 
 @lru_cache(maxsize=20_000)
