@@ -1,6 +1,7 @@
 """The compact history: exact lines in Italian and English, one line a message for any text."""
 
-from dataclasses import replace
+from copy import copy
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
@@ -11,7 +12,7 @@ import ricordo
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
-from ricordo.languages.registry import Locale, locale_for, memory_words
+from ricordo.languages.registry import Locale, language, locale_for, memory_words
 from ricordo.presets import PRESETS, settings_from
 from ricordo.prompt.window import compact_line, compact_text, history_text, said
 from ricordo.records.turns import Message, Owner, Turn
@@ -180,6 +181,20 @@ def test_an_own_locale_is_used() -> None:
     assert history_text([EXCHANGE], german, 10, sources=True) == (
         "=== VERLAUF (1) ===\nSCHÜLER: Quali sono...\nLEHRER: Sono quatt... [Quellen: cap1, cap2, cap3]\n=== ENDE ==="
     )
+
+
+def test_built_in_labels_are_those_of_their_language() -> None:
+    """Labels that are read at first use are equal to the table of the language, whatever is asked of them first."""
+    for code in ("en", "it"):
+        labels = language(code).labels
+        assert locale_for(code) == labels
+        assert labels == locale_for(code)
+        assert hash(locale_for(code)) == hash(labels)
+        assert repr(locale_for(code)) == repr(labels)
+        assert replace(locale_for(code), user_label="X") == replace(labels, user_label="X")
+        assert copy(locale_for(code)).tutor_label == labels.tutor_label
+        for each in fields(Locale):
+            assert getattr(locale_for(code), each.name) == getattr(labels, each.name)
 
 
 @pytest.mark.parametrize(

@@ -271,7 +271,44 @@ def locale_for(choice: "Locale | str") -> Locale:
         return choice
     if not isinstance(choice, str) or choice not in codes():
         raise SettingsError("locale", f"{choice!r} is unknown; use one of {sorted(codes())} or pass a Locale")
-    return language(choice).labels
+    return _Unread.of(choice)
+
+
+_LABELS = frozenset(each.name for each in fields(Locale)) - {"code"}
+
+
+class _Unread(Locale):
+    """The labels of a language before one is asked for: a memory opens without reading the tables of languages."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(code: str) -> Locale:
+        """The labels of the language of a code."""
+        unread = object.__new__(_Unread)
+        object.__setattr__(unread, "code", code)
+        return unread
+
+    def _read(self) -> Locale:
+        labels = language(self.code).labels
+        object.__setattr__(self, "__class__", Locale)
+        for name in _LABELS:
+            object.__setattr__(self, name, getattr(labels, name))
+        return self
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _LABELS:
+            object.__getattribute__(self, "_read")()
+        return object.__getattribute__(self, name)
+
+    def __eq__(self, other: object) -> bool:
+        return self._read() == other
+
+    def __hash__(self) -> int:
+        return hash(self._read())
+
+    def __repr__(self) -> str:
+        return repr(self._read())
 
 
 def for_students(locale: Locale) -> Locale:

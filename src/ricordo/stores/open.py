@@ -114,9 +114,7 @@ class Migration:
 
 def migrations_for(dialect: str) -> tuple[Migration, ...]:
     """All migrations of a dialect (`sqlite` or `postgres`), in order; files are named `0001_core.sql`."""
-    from importlib.resources import files  # it takes some milliseconds, and nothing else of `import ricordo` needs it
-
-    folder = files("ricordo.stores") / "sql" / dialect
+    folder = Path(__file__).parent / "sql" / dialect  # importlib.resources takes some milliseconds to load
     found = [
         Migration(int(entry.name[:4]), entry.name[5:-4], entry.read_text(encoding="utf-8"))
         for entry in folder.iterdir()

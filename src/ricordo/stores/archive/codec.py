@@ -7,7 +7,7 @@ same one for ever. New blocks use whichever offered one is smallest; numbers are
 import threading
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+from pathlib import Path
 from typing import Protocol
 
 import zstandard
@@ -28,7 +28,7 @@ OFFERED = (0, 1, 2)
 def dictionary_bytes(number: int) -> bytes:
     """The dictionary of that number; KeyError when it was never shipped, DamageError when its file was altered."""
     expected = SHIPPED[number]
-    raw = files("ricordo.stores.archive").joinpath(f"dictionary-{number}.zstd").read_bytes()
+    raw = Path(__file__).with_name(f"dictionary-{number}.zstd").read_bytes()
     if sha256(raw).hexdigest() != expected:
         raise DamageError(f"archive dictionary {number} was altered: reinstall ricordo")
     return raw

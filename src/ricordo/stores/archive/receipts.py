@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from uuid import UUID
 
@@ -133,7 +133,7 @@ def _unpacked(frame: bytes, form: int) -> bytes:
 
 @cache
 def _dictionary(form: int) -> zstandard.ZstdCompressionDict:
-    raw = files("ricordo.stores.archive").joinpath(f"receipts-{form}.txt").read_bytes()
+    raw = Path(__file__).with_name(f"receipts-{form}.txt").read_bytes()
     if sha256(raw).hexdigest() != _DIGESTS[form]:
         raise DamageError(f"the dictionary of receipts, receipts-{form}.txt, was altered: reinstall ricordo")
     known = zstandard.ZstdCompressionDict(raw, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
