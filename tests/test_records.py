@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records.frozen import record
-from ricordo.records.turns import Message, Owner, canonical, message_id, turn_id_of
+from ricordo.records.turns import Message, Owner, message_id, turn_id_of
+from ricordo.records.values import canonical, record
 from ricordo.testing import strategies
 from ricordo.testing.fakes import START, a_turn, an_answer, an_owner
 

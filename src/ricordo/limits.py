@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ricordo.errors import ValidationError
-from ricordo.records.turns import Json
+
+if TYPE_CHECKING:
+    from ricordo.records.turns import Json
 
 ID_LENGTH = 255
 PROJECT_LENGTH = 240  # a project is kept as a tag, which begins with a word of its own
@@ -92,7 +94,7 @@ def check_text(field: str, value: object, limits: Limits, *, may_be_blank: bool 
     return _plain(value)
 
 
-def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) -> Json:
+def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) -> "Json":
     """A JSON object that survives a round trip unchanged; a copy is returned."""
     if value is None:
         return {}
@@ -112,7 +114,7 @@ def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) 
     return copy
 
 
-def check_tool_calls(field: str, value: object, role: str, limits: Limits) -> tuple[Json, ...]:
+def check_tool_calls(field: str, value: object, role: str, limits: Limits) -> "tuple[Json, ...]":
     """What a message calls: mappings that are not empty, and only from an assistant."""
     calls = tuple(check_metadata(f"{field}[{n}]", call, limits) for n, call in enumerate(check_list(field, value)))
     if calls and role != "assistant":

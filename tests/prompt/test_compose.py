@@ -21,7 +21,7 @@ from ricordo.errors import (
     ValidationError,
 )
 from ricordo.languages.italian import LABELS as ITALIAN
-from ricordo.records.turns import canonical
+from ricordo.records.values import canonical
 from ricordo.settings import BudgetSettings, Settings, WindowSettings
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.fakes import StoreProxy

@@ -18,7 +18,8 @@ from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.prompt.context import Context, Material, TopicMaterial, assemble
 from ricordo.prompt.receipt import from_stored, rebuild, to_stored
 from ricordo.prompt.render import digest
-from ricordo.records.turns import Chunk, Message, Owner, Remembered, Turn, canonical, message_id
+from ricordo.records.turns import Chunk, Message, Owner, Remembered, Turn, message_id
+from ricordo.records.values import canonical
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
 from ricordo.testing.strategies import ids, texts

@@ -11,7 +11,8 @@ from ricordo.engine import TokenCounter
 from ricordo.engine.tokens import CUT_MARK, ApproximateCounter, counter_for, recounted
 from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.prompt.window import Window, fit_window
-from ricordo.records.turns import Message, Owner, Turn, canonical, message_id
+from ricordo.records.turns import Message, Owner, Turn, message_id
+from ricordo.records.values import canonical
 from ricordo.settings import WindowSettings
 from ricordo.testing.strategies import texts
 

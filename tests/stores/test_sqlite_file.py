@@ -13,7 +13,8 @@ import pytest
 from ricordo.errors import DamageError, ReceiptError, StoreError, StoreUnavailable
 from ricordo.prompt.receipt import from_stored
 from ricordo.records.service import Expired
-from ricordo.records.turns import StoredReceipt, Turn, canonical
+from ricordo.records.turns import StoredReceipt, Turn
+from ricordo.records.values import canonical
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract.base import engine
 from ricordo.testing.fakes import START, a_turn, an_owner

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.stores.test_archive_receipts import FORM_1
 
-from ricordo.records.turns import Owner, StoredReceipt, canonical, passage_digest
+from ricordo.records.turns import Owner, StoredReceipt, passage_digest
+from ricordo.records.values import canonical
 from ricordo.stores.open import migrations_for
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.stores.sqlite.database import migrate

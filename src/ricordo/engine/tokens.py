@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ricordo.engine import TokenCounter
-from ricordo.records.turns import Message, Turn, canonical
+from ricordo.records.values import canonical
+
+if TYPE_CHECKING:
+    from ricordo.records.turns import Message, Turn
 
 CUT_MARK = "..."
 LONGEST_PIECE = 65_536  # characters: a tokenizer takes seconds for a million stars or blanks without a word
@@ -51,22 +54,22 @@ def content_tokens(
     return counter.count(content) + calls + (counter.count(name) if name else 0)
 
 
-def message_cost(message: Message, counter: TokenCounter) -> int:
+def message_cost(message: "Message", counter: TokenCounter) -> int:
     """What a message costs in a chat API: stored tokens, overhead, and one more to set a name apart."""
     return message.tokens + counter.message_overhead + (1 if message.name else 0)
 
 
-def turn_cost(turn: Turn, counter: TokenCounter) -> int:
+def turn_cost(turn: "Turn", counter: TokenCounter) -> int:
     """What a whole turn costs in a chat API."""
     return sum(message_cost(message, counter) for message in turn.messages)
 
 
-def recounted(turn: Turn, counter: TokenCounter) -> Turn:
+def recounted(turn: "Turn", counter: TokenCounter) -> "Turn":
     """The turn with counts of this counter: unchanged when they were stored with it, which is the rule."""
     if turn.counter == counter.name:
         return turn
 
-    def again(message: Message) -> Message:
+    def again(message: "Message") -> "Message":
         return replace(message, tokens=content_tokens(message.content, message.tool_calls, counter, message.name))
 
     return replace(
@@ -146,7 +149,7 @@ def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]
     return shares
 
 
-def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:
+def shorten_turn(turn: "Turn", limit: int, counter: TokenCounter) -> "Turn | None":
     """The turn with its messages cut to fit `limit` tokens, or None where not even marks would fit.
 
     Messages share the room evenly. Tool traffic is one group that breaks when cut, so it goes as a whole
@@ -175,7 +178,7 @@ def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:
     )
 
 
-def _shorten(message: Message, limit: int, counter: TokenCounter) -> Message | None:
+def _shorten(message: "Message", limit: int, counter: TokenCounter) -> "Message | None":
     if message.tokens <= limit:
         return message
     named = content_tokens("", (), counter, message.name)

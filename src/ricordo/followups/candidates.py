@@ -472,7 +472,7 @@ def _may_be_person(mention: Mention) -> bool:
 
 
 def is_day(words: Iterable[str]) -> bool:
-    """Whether words only name a weekday or a month ("Friday"): these are nobody's names."""
+    """Whether words only name a weekday or a month ("Friday"): no person is called so."""
     own = set(words)
     return any(all_values(f"calendar.{days}").keys() >= own for days in ("weekdays", "months"))
 

@@ -26,7 +26,8 @@ from ricordo.imports.conversation import (
     tool_call,
     tool_calls_of,
 )
-from ricordo.records.turns import Json, canonical
+from ricordo.records.turns import Json
+from ricordo.records.values import canonical
 
 MAX_MESSAGES = 100_000  # of one conversation
 _MESSAGE = (

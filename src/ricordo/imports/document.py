@@ -14,7 +14,8 @@ from uuid import UUID, uuid5
 from ricordo.errors import ValidationError
 from ricordo.imports.conversation import Conversation, Imported, ImportedMessage, ImportProblem, ProblemKind, text
 from ricordo.limits import ID_LENGTH, Limits, check_id, check_metadata, check_text, check_tool_calls
-from ricordo.records.turns import Json, Message, Owner, SessionInfo, Turn, add_step, canonical, open_turn, place
+from ricordo.records.turns import Json, Message, Owner, SessionInfo, Turn, add_step, open_turn, place
+from ricordo.records.values import canonical
 from ricordo.turns.export import to_document
 
 RAW_BYTES = 16 * 1024  # of unknown fields stored with one message or session

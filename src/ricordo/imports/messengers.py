@@ -27,7 +27,8 @@ from ricordo.imports.conversation import (
     parse_time,
     text,
 )
-from ricordo.records.turns import Json, Role, canonical
+from ricordo.records.turns import Json, Role
+from ricordo.records.values import canonical
 
 MAX_MESSAGES = 100_000  # of one chat
 HEAD_LINES = 20  # among which a text shows that it is a chat

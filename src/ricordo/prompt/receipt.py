@@ -14,7 +14,8 @@ from typing import Any
 from ricordo.errors import ReceiptError
 from ricordo.prompt.render import ChatMessage, chat_message, digest
 from ricordo.prompt.window import compact_text, said
-from ricordo.records.turns import Message, StoredReceipt, canonical, passage_digest
+from ricordo.records.turns import Message, StoredReceipt, passage_digest
+from ricordo.records.values import canonical
 
 INLINE_CHARACTERS = 120
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.languages.registry import Locale, memory_words
 from ricordo.prompt.window import SEPARATOR, Candidates, CompactLine, Part, Section, Segment, piece_text
-from ricordo.records.turns import Excerpt, Message, canonical
+from ricordo.records.turns import Excerpt, Message
+from ricordo.records.values import canonical
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ so it needs no identifier of its own on disk.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import UUID, uuid5
 
-from ricordo.records.frozen import record
+from ricordo.records.values import canonical, record
 
 if TYPE_CHECKING:
     from ricordo.followups.reference import Resolved
@@ -222,11 +221,6 @@ def checksum(turn: Turn, number: int | None = None) -> str:
     # The lengths say where one part ends, whatever characters the parts are made of.
     parts.append(",".join([str(len(part)) for part in parts]))
     return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=8).hexdigest()
-
-
-def canonical(value: object) -> str:
-    """JSON with one spelling per value."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def same_json(one: object, other: object) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 from ricordo.errors import DamageError
 from ricordo.records.derived import Fact, Flag, Source, Summary, Topic
 from ricordo.records.service import ApiKey, Document, Job, StoredChunk
-from ricordo.records.turns import Block, IndexedTurn, Owner, SessionMark, Turn, TurnVectors, canonical
+from ricordo.records.turns import Block, IndexedTurn, Owner, SessionMark, Turn, TurnVectors
+from ricordo.records.values import canonical
 from ricordo.stores.turn_rows import micros, moment
 
 TOPIC_COLUMNS = (

@@ -14,7 +14,8 @@ from typing import Any
 
 from ricordo.errors import DamageError
 from ricordo.records.service import Damage
-from ricordo.records.turns import Message, Owner, SessionInfo, Turn, canonical, message_id
+from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
+from ricordo.records.values import canonical
 from ricordo.stores.archive.block import DamagedBlock
 from ricordo.stores.topic_rules import unpacked, with_messages
 

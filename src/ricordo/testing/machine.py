@@ -27,8 +27,8 @@ from ricordo.records.turns import (
     StoredReceipt,
     Turn,
     TurnVectors,
-    canonical,
 )
+from ricordo.records.values import canonical
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing.fakes import (

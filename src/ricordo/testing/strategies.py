@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from ricordo.records.derived import FACT_KINDS, TRUST, Fact, Flag, Source, Summary, Topic
 from ricordo.records.service import ApiKey, Document, StoredChunk
-from ricordo.records.turns import Json, Message, Owner, StoredReceipt, Turn, canonical, message_id
+from ricordo.records.turns import Json, Message, Owner, StoredReceipt, Turn, message_id
+from ricordo.records.values import canonical
 
 HOSTILE = (
     "'; DROP TABLE turns; --",

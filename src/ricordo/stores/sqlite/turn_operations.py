@@ -42,7 +42,7 @@ class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has
 class NewTurn(Joinable):
     """A turn that is new, to number and insert: alone, or with those of other callers in one statement.
 
-    What can be worked out before it is served is: whoever serves it holds up all other writers.
+    What can be worked out before it is served is: serving it holds up all other writers.
     """
 
     __slots__ = ("asked_at", "expected", "key", "receipt", "said_at", "turn")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ricordo.prompt.receipt import Receipt, to_stored
 from ricordo.records.derived import TopicChange, TopicShelf
-from ricordo.records.turns import Owner, SessionChanges, SessionInfo, StoredReceipt, Turn, canonical
+from ricordo.records.turns import Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.records.values import canonical
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ricordo.errors import ConflictError, StoreError
 from ricordo.records.service import StoreStats
-from ricordo.records.turns import Owner, SessionChanges, SessionInfo, StoredReceipt, Turn, canonical
+from ricordo.records.turns import Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.records.values import canonical
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, at_once, law
