@@ -852,3 +852,64 @@ def test_a_statement_is_taken_as_it_stands() -> None:
         events = Chat(memory).respond(ChatRequest("they moved it to Monday", "anna", session_id="dentist"))
         understood = [event for event in events if isinstance(event, Understood)]
     assert [event.standalone for event in understood] == [""]
+
+
+@pytest.mark.parametrize(
+    ("said", "noted", "question", "told"),
+    [
+        ("i'm allergic to peanuts, what can I cook tonight?", "Noted: you're allergic to peanuts",
+         "what am I allergic to?", "“i'm allergic to peanuts”"),
+        ("Got a cat called Mog. Which food is best for her?", "Mog", "What is my cat called?", "Mog"),
+        ("Sono celiaca, che cosa posso cucinare stasera?", "Annotato: sei celiaca", "Sono celiaca?", "«Sono celiaca»"),
+        ("Come si cuoce il riso? Il mio forno arriva a 230 gradi", "230", "A quanti gradi arriva il mio forno?",
+         "«Il mio forno arriva a 230 gradi»"),
+    ],
+)  # fmt: skip
+def test_a_statement_beside_a_question_counts(memory: Memory, said: str, noted: str, question: str, told: str) -> None:
+    """What a message states beside its question is acknowledged before the answer, and is a source from then on."""
+    first = ask(memory, said, user="bea")
+    acknowledgement, _, answer = first.message.partition("\n\n")
+    assert noted in acknowledgement
+    assert answer
+    later = ask(memory, question, user="bea")
+    assert told in later.message
+    assert later.metadata["memory_sources"]
+    assert "?" not in later.message  # the question itself is no source
+
+
+def test_a_question_alone_states_nothing(memory: Memory) -> None:
+    """A question without a statement gets its answer alone, and stays no source."""
+    answer = ask(memory, "Well, when is my dentist appointment, please?")
+    assert answer.message.startswith("You said")
+    turn = memory.session(answer.session_id, user_id="anna").history()[-1]
+    assert "told" not in turn.metadata
+
+
+@pytest.mark.parametrize(
+    ("said", "change", "question", "still", "gone"),
+    [
+        ("My name is Anna and I live in Turin", "I live in Genoa now", "what do you know about me?",
+         "- “My name is Anna”", "- Until today: “I live in Turin”"),
+        ("Mi chiamo Marco e vivo a Bari", "Ora vivo a Roma", "che cosa sai di me?", "- «Mi chiamo Marco»",
+         "- Fino a oggi: «vivo a Bari»"),
+    ],
+)  # fmt: skip
+def test_what_still_holds_of_a_message_is_not_told_as_past(
+    memory: Memory, said: str, change: str, question: str, still: str, gone: str
+) -> None:
+    """Of a message that tells two facts only the superseded one is told as past; the other is quoted alone."""
+    for each in (said, change):
+        ask(memory, each, user="bea")
+        memory.settle(60)
+    answer = ask(memory, question, user="bea").message
+    assert still in answer
+    assert gone in answer
+    name = ask(memory, "what's my name?" if still.isascii() else "come mi chiamo?", user="bea").message
+    assert gone.partition(": ")[2].strip("“”«»") not in name
+
+
+@pytest.mark.parametrize("question", ["Who is Callum married to?", "how old is callum?"])
+def test_a_named_one_of_several_is_not_asked_back(memory: Memory, question: str) -> None:
+    """A question that names one of several things gets no question back, also in lower case."""
+    ask(memory, "I have two brothers, Callum who is 31 and Fergus who is 28", user="bea")
+    assert "which" not in ask(memory, question, user="bea").message.lower()

@@ -5,6 +5,7 @@ Citations are checked while the text streams.
 """
 
 import logging
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ricordo")
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
+_CLAUSES = re.compile(r"[.,;:!?\n]\s*\w|\s[-–—]\s")  # a message of one clause states nothing beside its question
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
 
@@ -65,6 +67,7 @@ class Answered:
     completion: "Completion | None" = None
     notes: tuple[str, ...] = field(default=())
     act: str = ""
+    told: tuple[str, ...] = ()  # what the user stated beside a question, in the words of the message
     sources: tuple[MemoryPassage, ...] = ()
     options: tuple[str, ...] = ()  # the answer asks which of these is meant
     unfinished: str = ""  # why the model ended it too early: "length" or "content_filter"
@@ -92,13 +95,23 @@ class Reader:
         """Small talk, an acknowledgement, quotes with their sources, or the sentence that there is no answer."""
         task = replace(task, question=readable(task.question))
         try:
-            answered = self._answered(task)
+            answered = self._with_statements(task, self._answered(task))
         except RicordoError as error:  # the database is away: the material is at hand, the past is not
             log.warning("memory could not be read for an answer: %s", error, extra={"operation": "answer"})
             note = language_by_code(task.language).reader.notes["memory_not_read"]
             answered = replace(self._from_material(task), notes=(note,))
         yield from words_of(answered.text)
         return answered
+
+    def _with_statements(self, task: Task, answered: Answered) -> Answered:
+        """An answer behind the acknowledgement of what the message states beside its question."""
+        if task.past is None or answered.act != "question" or not _CLAUSES.search(task.question):
+            return answered
+        reader = MemoryReader(task.past, task.language)
+        if not (facts := reader.learned(task.question)):
+            return answered
+        text = f"{reader.noted(facts)}\n\n{answered.text}"
+        return replace(answered, text=text, told=tuple(fact.quote for fact in facts))
 
     def _answered(self, task: Task) -> Answered:
         if task.past is None:

@@ -24,6 +24,7 @@ from ricordo.chat.answerability import (
 from ricordo.chat.passages import best_part, shortened
 from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
 from ricordo.chat.question import (
+    FIRST_PERSON,
     SMALL_TALK,
     STATED,
     DialogueAct,
@@ -44,6 +45,7 @@ from ricordo.people.facts.statements import announces, facts_of_message
 if TYPE_CHECKING:
     from ricordo.chat.past import MemoryPassage, Past
     from ricordo.languages.base import ReaderPhrases
+    from ricordo.people.facts.statements import SaidFact
 
 _NEAR_THE_BEST = 0.35
 _LATER_FROM = 0.2
@@ -128,7 +130,7 @@ class MemoryReader:
             wishes = any(fact.kind == "instruction" for fact in said_facts)
             phrase = said.standing if wishes else said.noted
         if phrase != said.standing and learned and all(fact.addressed for fact in learned):
-            return MemoryAnswer(phrase.replace("{quote}", "; ".join(fact.addressed for fact in learned)), 1.0)
+            return MemoryAnswer(phrase.replace("{quote}", _listed(learned)), 1.0)
         if not said_facts and announces(act.content):
             return self.small_talk(DialogueAct("okay", act.content))
         spoken = folded(act.content).split()
@@ -138,6 +140,17 @@ class MemoryReader:
             return self.small_talk(DialogueAct("thanks" if thanked else "okay", act.content))
         quote = shortened(act.content, _LONGEST_LINE).rstrip(" .?")
         return MemoryAnswer(phrase.replace("{quote}", f"“{quote}”"), 1.0)
+
+    def learned(self, message: str) -> list["SaidFact"]:
+        """What a message states that can be told to the user."""
+        return [fact for fact in facts_of_message(message) if fact.addressed or fact.kind == "instruction"]
+
+    def noted(self, facts: Sequence["SaidFact"]) -> str:
+        """The acknowledgement of what was stated beside a question."""
+        wishes = "; ".join(f"“{fact.quote}”" for fact in facts if fact.kind == "instruction")
+        known = [fact for fact in facts if fact.kind != "instruction"]
+        lines = [self._phrases.noted.replace("{quote}", _listed(known))] if known else []
+        return "\n".join([*lines, self._phrases.standing.replace("{quote}", wishes)] if wishes else lines)
 
     def _forget(self, content: str) -> MemoryAnswer:
         """Forget what was said of something, and tell what that was."""
@@ -172,10 +185,12 @@ class MemoryReader:
             return MemoryAnswer(self._quote(told, asked), _FACT_CONFIDENCE, (told,), of_user=True)
         if known:
             return known
+        if borne_out := _borne_out(found, asked):
+            return self._quoted(borne_out, asked, findings.related)
         several = found[:1] if findings.is_answer else [each for each in found if each.coverage > 0]
         offers = [(each, names) for each in several if (names := alternatives(each.passage.text, asked))]
         holder, names = min(offers, key=lambda offer: not offer[1][0][0].isupper(), default=(None, []))
-        named = any(folded(name) in asked.text for name in names)
+        named = any(_is_named(name, asked) for name in names)
         if holder and not named:
             line = self._phrases.which.replace("{names}", ", ".join(names))
             asking = self._quoted([holder], asked, findings.related)
@@ -246,7 +261,8 @@ class MemoryReader:
         older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
         for source in [*reversed(self._past.sources(facts)), *reversed(self._past.sources(older))]:
             if groups in _FREE_GROUPS or MessageWords.of(source.text).fillers(asked):
-                return MemoryAnswer(self._quote(source, asked), _FACT_CONFIDENCE, (source,), of_user=True)
+                said = self._past.holding(source)
+                return MemoryAnswer(self._quote(said, asked), _FACT_CONFIDENCE, (said,), of_user=True)
         return None
 
     def _past_fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
@@ -345,9 +361,13 @@ class MemoryReader:
             f"- {fact.text}" for fact in wishes if sources.keys().isdisjoint(one.message_id for one in fact.sources)
         ]
         for each in told:
-            line = self._filled(self._phrases.known_line, each, memory_question(""))
             over = self._past.outdated.get(each.message_id)
-            lines.append(f"- {self._ended(over.until, line) if over else line}")
+            gone = self._past.holding(each, ended=True)
+            if over:
+                line = self._filled(self._phrases.known_line, gone, memory_question(""))
+                lines.append(f"- {self._ended(over.until, line)}")
+            if (now := self._past.holding(each)) != gone or not over:
+                lines.append(f"- {self._filled(self._phrases.known_line, now, memory_question(''))}")
         return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(told)) if lines else None
 
     def _day(self, moment: datetime) -> str:
@@ -370,6 +390,12 @@ class MemoryReader:
         return phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
 
 
+def _listed(facts: Sequence["SaidFact"]) -> str:
+    """Facts as the user is told them, without one that another holds."""
+    told = list(dict.fromkeys(fact.addressed for fact in facts))
+    return "; ".join(each for each in told if not any(each in other for other in told if other != each))
+
+
 def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
     """Without a passage that says the same as a better one."""
     kept: list[ScoredMemory] = []
@@ -385,6 +411,12 @@ def _is_spoken_of(asked: MemoryQuestion, found: Sequence[ScoredMemory]) -> bool:
     """Whether a question has a word of the session that the best passage is from, or points at what was said."""
     said = (each.coverage for each in found if each.passage.session_id == found[0].passage.session_id)
     return max(said) >= _SPOKEN_FROM or POINTING.search(asked.text) is not None
+
+
+def _is_named(name: str, asked: MemoryQuestion) -> bool:
+    """Whether a question names one of several things: by its whole name or its capitalized words ("Sara, 8")."""
+    capitalized = [folded(word) for word in name.split() if word[0].isupper()]
+    return folded(name) in asked.text or (bool(capitalized) and asked.words.issuperset(capitalized))
 
 
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
@@ -462,6 +494,15 @@ def _own_statements(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> lis
     patterns = [_OWN[group] for group in asked.fact_groups if group == "home" or (group, asked.wanted) == ("work", "")]
     said = (each.passage for each in found if each.passage.role == "user")
     return [each for each in said if any(pattern.search(folded(each.text)) for pattern in patterns)]
+
+
+def _borne_out(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
+    """The newest message in which the user says of themselves all that "am I a vegetarian?" asks, or denies it."""
+    if not (asked.is_yes_no and asked.is_personal and asked.terms):
+        return []
+    own = [each for each in found if each.coverage == 1 and _may_be_own(each.passage)]
+    own = [each for each in own if FIRST_PERSON.search(folded(each.passage.text))]
+    return sorted(own, key=lambda each: each.passage.said_at)[-1:]
 
 
 def _takes_up(new: "MemoryPassage", old: "MemoryPassage") -> bool:

@@ -1,7 +1,7 @@
 """What is held for one user, as the reader needs it: passages of past turns and their words, sessions by day, facts.
 
 Every read goes through the index or by id; nothing scans all turns. Answers that the reader quoted from memory are no
-source of their own, and neither are questions that it answered.
+source of their own, and neither are questions that it answered, but for what was stated beside them.
 """
 
 import re
@@ -149,7 +149,7 @@ class Past:
         question = asked and turn.id != self._turn_id and turn.metadata.get("act") == "question"
         if turn.damage or not (question or self.is_talk(turn)):
             return []
-        own = self._sources(turn)
+        own = self._sources(turn, whole=asked)
         found = []
         for message in own:
             around = " ".join(other.content for other in own if other is not message)
@@ -162,9 +162,13 @@ class Past:
             )  # fmt: skip
         return found
 
-    def _sources(self, turn: Turn) -> list[Message]:
+    def _sources(self, turn: Turn, *, whole: bool = False) -> list[Message]:
+        """The messages of a turn; of a question that the reader answered only what was stated beside it."""
         quoted = turn.metadata.get("answerer") in _NOT_TALK
         messages = [turn.question] if turn.question else []
+        if messages and not whole and (told := turn.metadata.get("told")):
+            said = " … ".join(turn.query[start:end] for start, end in told)
+            messages = [replace(messages[0], content=said)]
         if turn.answer and not quoted:
             messages.append(turn.answer)
         return [message for message in messages if message.id not in self._quarantined]
@@ -173,7 +177,8 @@ class Past:
         """Whether a turn is part of the talk, and not a question that the reader answered."""
         if turn.id == self._turn_id or turn.damage:
             return False
-        return turn.metadata.get("answerer") not in _NOT_TALK or turn.metadata.get("act") in STATED
+        known = turn.metadata
+        return known.get("answerer") not in _NOT_TALK or known.get("act") in STATED or bool(known.get("told"))
 
     def sessions(self, start: datetime | None = None, end: datetime | None = None) -> list[SessionInfo]:
         """The user's sessions with this agent that were active in a period, newest first."""
@@ -202,6 +207,15 @@ class Past:
         turns = self._memory.store.turns.by_ids(self._owner, list(dict.fromkeys(map(turn_id_of, wanted))))
         found = [passage for turn in turns for passage in self._read(turn, {}) if passage.message_id in wanted]
         return sorted(found, key=lambda each: each.said_at)
+
+    def holding(self, passage: MemoryPassage, *, ended: bool = False) -> MemoryPassage:
+        """A message cut to what facts took from it that still holds, or that has ended; whole where it says no such."""
+        if passage.message_id not in self.outdated:
+            return passage
+        facts = self.superseded if ended else self.facts
+        own = (one for fact in facts for one in fact.sources if one.message_id == passage.message_id)
+        said = dict.fromkeys(one.quote for one in own)
+        return replace(passage, text=" … ".join(said)) if said else passage
 
     def talk_of(self, spans: Sequence["Period"], *, last: bool, most: int) -> list[MemoryPassage]:
         """The messages of some days, or of the last session; of the nearest session where there are none."""

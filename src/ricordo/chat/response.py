@@ -263,6 +263,7 @@ def stored_metadata(
         "tokens": _tokens(context, answered),
         "timings_ms": dict(timings),
         "act": answered.act,
+        "told": [[start, start + len(said)] for said in answered.told if (start := query.find(said)) >= 0],
         "memory_sources": memory_sources(answered),
         "standalone": standalone_question(query, context),
         "references": stored_references(context),
