@@ -103,30 +103,35 @@ def _turns_exist(engine: Engine, scope: Scope, pending: Pending, recent: Sequenc
 
 
 def past_turn(turn: Turn) -> PastTurn:
-    """A stored turn as the rules need it."""
+    """A stored turn as the rules need it. Quotes of the user's own words have items, but tell nothing new."""
     response, chunk_ids = said_in(turn.response or ""), turn.chunk_ids
-    return PastTurn(turn.turn_number, turn.query, response, chunk_ids, derive_items(response, chunk_ids))
+    told = said_in(turn.response or "", quotes=False) if turn.metadata.get("memory_sources") else response
+    return PastTurn(turn.turn_number, turn.query, told, chunk_ids, derive_items(response, chunk_ids))
 
 
 @lru_cache(maxsize=2_048)
-def said_in(answer: str) -> str:
-    """An answer with the reader's own sentences blanked, so that places in it stay; empty if it says nothing else."""
-    said = _fixed_sentences().sub(lambda found: " " * len(found[0]), answer)
+def said_in(answer: str, *, quotes: bool = True) -> str:
+    """An answer with the reader's own sentences blanked, so that places in it stay; empty if it says nothing else.
+
+    Without `quotes` the user's own words are blanked too.
+    """
+    said = _fixed_sentences(quotes).sub(lambda found: " " * len(found[0]), answer)
     return said if said.strip() else ""
 
 
 @cache
-def _fixed_sentences() -> re.Pattern[str]:
-    """What the reader says of itself: alone (a greeting), anywhere (a refusal), or in front of a quote."""
+def _fixed_sentences(quotes: bool) -> re.Pattern[str]:
+    """What the reader says of itself: alone (a greeting), anywhere (a refusal), in front of a quote or around it."""
     fixed = []
     for own in (each.reader for each in languages()):
         alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell)
         told = (own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said)
         none = (own.absent, own.unsure, own.nothing_yet, own.nothing_held, own.no_more, own.no_talk, own.fallback)
+        whole = () if quotes else (own.you_said, own.talk_user, own.known_line)
         quoting = (own.you_said, own.i_said, own.confirmed, own.nearest)
         leads = (own.opening, own.both, own.talk, own.known, *(each.split("{quote}")[0] for each in quoting))
         fixed += [rf"\A\s*{re.escape(each)}\s*\Z" for each in alone]
-        fixed += [re.escape(each) for each in (*told, *none, *leads)]
+        fixed += [re.escape(each) for each in (*told, *none, *whole, *leads)]
     return re.compile("|".join(re.sub(r"\\{\w+\\}", ".*?", each) for each in fixed), re.DOTALL)
 
 
