@@ -276,3 +276,15 @@ def test_a_correction_takes_the_place_of_what_is_like_it(asked: str, question: s
 def test_a_day_is_nobody(said: str, question: str, day: str) -> None:
     """ "He" and "she" stand for no weekday and no month."""
     assert day not in resolve(question, talk((said, "All right."))).standalone
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Where do I live?", "Actually we moved to Genoa last week"),
+        ("What is the capital of Peru?", "sorry, I live in Leeds now"),
+    ],
+)
+def test_a_statement_behind_actually_corrects_no_question(asked: str, said: str) -> None:
+    """A clause of its own that begins like a correction is a statement: it stays as it is."""
+    assert resolve(said, talk((asked, "You live in Turin, I think."))).standalone == said

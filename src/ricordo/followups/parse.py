@@ -6,7 +6,7 @@ costs more than a missed one, because it brings an old topic into a new question
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -438,6 +438,8 @@ def slip(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     new = line.text[begin:end].strip(_FINAL_MARKS + "*").split()
     if not admits or not new or len(new) > _LONGEST_SLIP or any(_completes(word, language) for word in new):
         return None
+    if _tells(new, language):
+        return None
     if not any(is_content(language, word) or language.is_number(word) for word in new):
         return None
     first, last = line.token_at(begin + line.text[begin:end].index(new[0])), line.token_at(end - 1)
@@ -452,6 +454,15 @@ def _completes(word: str, language: FollowUpWords) -> bool:
     return word in language.auxiliaries or word in language.question_words or word in language.second_person
 
 
+def _tells(new: Sequence[str], language: FollowUpWords) -> bool:
+    """Whether the words after "actually" state something new ("we moved to Genoa") instead of naming a part."""
+    return (
+        len(new) > 1
+        and new[0] in language.subject_pronouns
+        and not language.patterns["slip_leads"].match(" ".join(new))
+    )
+
+
 def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[str]) -> ReferenceCue | None:
     groups = match.groupdict()
     if groups.get("bare") is not None:
@@ -459,7 +470,7 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
         acts = any(
             word in language.verbs or word in language.auxiliaries or word in language.requests for word in words
         )
-        if acts or len(words) > _LONGEST_BARE or line.text.endswith("?"):
+        if acts or len(words) > _LONGEST_BARE or line.text.endswith("?") or _tells(words, language):
             return None
     name = next(each for each in ("new", "add", "bare") if groups.get(each) is not None)
     said = (groups.get("old") or "").split()

@@ -4,6 +4,7 @@ Pure: the turns come in as records, a search over all answers as a function, a m
 give the same resolution; no text raises an error.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -165,6 +166,8 @@ def resolve(
         references, bound = (), _bind((), talk)  # after a greeting or a remark nothing is left out
     elif brief and (references or _incomplete(talk)):
         references, bound = _completed(references, bound, talk)
+    if _names_one(question, bound.candidates):
+        references, bound = (), _Bound()
     offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
     if talk.mended and not bound.candidates and not bound.standalone:
         references = references or tuple(_misspelt_cues(talk))
@@ -185,6 +188,13 @@ def resolve(
     return Resolution(
         question, language.code, references, bound.resolved, bound.candidates, standalone, additions, rewritten_by
     )
+
+
+def _names_one(question: str, candidates: Sequence[Candidate]) -> bool:
+    """Whether a question says a word that only one of the candidates has: "quanti anni ha sara?"."""
+    told = Counter(word for each in candidates for word in set(split_words(each.name).words))
+    asked = {word for word in split_words(question).words if told[word] == 1}
+    return sum(not asked.isdisjoint(split_words(each.name).words) for each in candidates) == 1
 
 
 def _is_small_talk(question: str, last: PastTurn) -> bool:

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
 from ricordo.followups.clarify import answer, ask, clarifications_of, key_of
-from ricordo.followups.items import derive_items
+from ricordo.followups.items import derive_items, enumeration
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationOption, PastTurn, Pending, Resolved
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import Rewriter
@@ -103,10 +103,12 @@ def _turns_exist(engine: Engine, scope: Scope, pending: Pending, recent: Sequenc
 
 
 def past_turn(turn: Turn) -> PastTurn:
-    """A stored turn as the rules need it. Quotes of the user's own words have items, but tell nothing new."""
+    """A stored turn as the rules need it. A quote of the user's own words tells nothing new, if it lists nothing."""
     response, chunk_ids = said_in(turn.response or ""), turn.chunk_ids
-    told = said_in(turn.response or "", quotes=False) if turn.metadata.get("memory_sources") else response
-    return PastTurn(turn.turn_number, turn.query, told, chunk_ids, derive_items(response, chunk_ids))
+    items = derive_items(response, chunk_ids)
+    if turn.metadata.get("memory_sources") and not (items or len(enumeration(response, language_of(response))) > 2):
+        response = said_in(turn.response or "", quotes=False)
+    return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items)
 
 
 @lru_cache(maxsize=2_048)

@@ -593,7 +593,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     slip_leads=(
         r"(?:and |but |so )?(?:it s|it is|it was|that s|they re|there ll be|there are|we re|we are|i ve got|i have|i got"
-        r"|it ll be|this is|for example) "
+        r"|it ll be|this is|for example|i said) "
     ),
     spellings=forms(
         """about abt bout, and adn n, anything anythin, are arent r, because bc becuase coz cuz, can cant, could
