@@ -51,3 +51,26 @@ def test_question_for_the_assistants_words() -> None:
     """A question that asks what the assistant said is told from one that asks what the user said."""
     assert asks_for_answers("which page did you tell me to start on?")
     assert not asks_for_answers("when is my dentist appointment?")
+
+
+@pytest.mark.parametrize(
+    ("message", "act"),
+    [
+        ("im in hobart, whens best time to plant garlic", "question"),
+        ("standup moved to 10, can you tell me how to cook rice", "question"),
+        ("ho un forno nuovo, come faccio la pizza", "question"),
+        ("wen is marcus birthday", "question"),
+        ("is mercy good this season", "question"),
+        ("could you tell me what my dog is called", "question"),
+        ("did you tell me what to buy?", "claim"),
+        ("My sister, who lives in Rome, is ill", "statement"),
+        ("I moved when I was ten, which was hard", "statement"),
+        ("Thank you ever so much.", "thanks"),
+        ("forget that", "forget"),
+        ("dimenticalo", "forget"),
+        ("is fine thanks", "statement"),
+    ],
+)
+def test_acts_of_hasty_messages(message: str, act: str) -> None:
+    """A request behind a statement, a slip, or an order without an object is read as what it is."""
+    assert dialogue_act(message).act == act

@@ -913,3 +913,39 @@ def test_a_named_one_of_several_is_not_asked_back(memory: Memory, question: str)
     """A question that names one of several things gets no question back, also in lower case."""
     ask(memory, "I have two brothers, Callum who is 31 and Fergus who is 28", user="bea")
     assert "which" not in ask(memory, question, user="bea").message.lower()
+
+
+@pytest.mark.parametrize(
+    ("said", "command", "question"),
+    [
+        ("i'm allergic to nuts", "forget that", "what am I allergic to?"),
+        ("Sono allergica alle noci", "dimentica quello che ti ho appena detto", "A che cosa sono allergica?"),
+    ],
+)
+def test_what_was_said_last_is_forgotten(memory: Memory, said: str, command: str, question: str) -> None:
+    """A command that names nothing forgets what the user said last in this session, and nothing before it."""
+    first = ask(memory, "My dog is called Rex", user="bea")
+    ask(memory, said, user="bea", session=first.session_id)
+    memory.settle(60)
+    reply = ask(memory, command, user="bea", session=first.session_id).message
+    assert "llerg" in reply
+    assert "“" not in ask(memory, question, user="bea").message.replace("«", "“")
+    assert "Rex" in ask(memory, "What is my dog called?", user="bea").message
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "question", "wanted"),
+    [
+        ("my son Leo plays football on saturdays", "my daughter Mina plays football on sundays",
+         "when does leo play football?", "saturdays"),
+        ("mio figlio Ugo gioca a calcio il sabato", "mia figlia Rita gioca a calcio la domenica",
+         "quando gioca a calcio ugo?", "sabato"),
+    ],
+)  # fmt: skip
+def test_a_later_message_about_another_person_replaces_nothing(
+    memory: Memory, first: str, second: str, question: str, wanted: str
+) -> None:
+    """What was said of the person who is asked for is quoted, also where the same was told of another one later."""
+    for each in (first, second):
+        ask(memory, each, user="bea")
+    assert wanted in ask(memory, question, user="bea").message

@@ -269,3 +269,21 @@ def test_a_cry_for_help_is_noticed_wherever_it_stands(before: int, after: int, f
     assert found is not None
     assert found.category == "self_harm"
     assert detect_crisis(text.replace("Voglio morire", "Ho finito")) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Al babbo natale segreto mi è toccato Vinicio",
+        "Con mio padre mi è toccato parlare di soldi",
+        "A casa di papà mi è toccato lavare i piatti",
+    ],
+)
+def test_what_falls_to_one_is_no_touch(said: str) -> None:
+    """ "Mi è toccato" says whose turn it was, not that a person was touched."""
+    assert not detect_crisis(said)
+
+
+def test_a_touch_is_still_found() -> None:
+    """The same words with the other auxiliary still give the notice."""
+    assert detect_crisis("Mio zio mi ha toccata, ho paura di stare a casa")

@@ -388,7 +388,7 @@ def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Fi
     rival = {at: row for at, row in later.items() if at in others[:1]}  # it would be quoted as well
     newest = _replacing(later, REPLACED_FROM)
     newest = _replacing(rival, _RIVAL_FROM) if newest is None else newest
-    current = found[newest] if newest is not None and _may_count(found[newest], found[first]) else None
+    current = found[newest] if newest is not None and _may_count(asked, found[newest], found[first]) else None
     ordered = (found[first], *(found[at] for at in others))
     answered = min(_probability(_weighed(ANSWERED, best)), 1.0 if _names_it(asked, ordered[:2]) else _DOUBTED)
     related = _probability(_weighed(RELATED, best))
@@ -416,8 +416,11 @@ def _replacing(later: dict[int, tuple[float, ...]], least: float) -> int | None:
     return newest if newest is not None and chances[newest] >= least else None
 
 
-def _may_count(new: ScoredMemory, best: ScoredMemory) -> bool:
+def _may_count(asked: MemoryQuestion, new: ScoredMemory, best: ScoredMemory) -> bool:
     """Whether a later message may count instead of the best one: it answers as well, and speaks of nothing else."""
+    known, told = (MessageWords.of(each.passage.text).names for each in (best, new))
+    if asked.words & known and not known & told and told - known:  # "when does Leo play": Mina plays on Sundays
+        return False
     if best.answers and not new.answers:
         return False
     shared = stems_of(new.passage.text) & stems_of(best.passage.text)

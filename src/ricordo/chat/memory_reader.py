@@ -22,7 +22,7 @@ from ricordo.chat.answerability import (
     stems_of,
 )
 from ricordo.chat.passages import best_part, shortened
-from ricordo.chat.past import MessageWords, alternatives, enumerates, speaks_of_person
+from ricordo.chat.past import UNTYPED, MessageWords, alternatives, enumerates, speaks_of_person
 from ricordo.chat.question import (
     FIRST_PERSON,
     SMALL_TALK,
@@ -205,7 +205,7 @@ class MemoryReader:
         if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
-        certain = findings.is_answer or named
+        certain = findings.is_answer or named or (bool(found) and _is_told(asked, found[0].passage.text))
         if not found or missing or not (certain or findings.is_near):
             return None
         chosen = self._chosen(found, findings, asked, earlier)
@@ -494,6 +494,19 @@ def _own_statements(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> lis
     patterns = [_OWN[group] for group in asked.fact_groups if group == "home" or (group, asked.wanted) == ("work", "")]
     said = (each.passage for each in found if each.passage.role == "user")
     return [each for each in said if any(pattern.search(folded(each.text)) for pattern in patterns)]
+
+
+def _is_told(asked: MemoryQuestion, text: str) -> bool:
+    """Whether one clause holds every word of a question and something of the wanted type: "my dog is called Rex"."""
+    if not asked.terms or asked.wanted in UNTYPED:
+        return False
+    words = MessageWords.of(text)
+    heard_at = words.heard(asked)
+    for clause in {words.clauses[at] for at in words.fillers(asked)}:
+        here = (numbers for at, numbers in heard_at.items() if words.clauses[at] == clause)
+        if len(frozenset[int]().union(*here)) == len(asked.terms):
+            return True
+    return False
 
 
 def _borne_out(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:

@@ -235,7 +235,12 @@ class Past:
         return told or nearest
 
     def forget_about(self, content: str) -> tuple[list["Fact"], list[MemoryPassage]]:
-        """Forget the messages that speak of something and the facts in them; these facts, and the other messages."""
+        """Forget the messages that speak of something and the facts in them; these facts, and the other messages.
+
+        Without anything named what the user said last in this session is forgotten.
+        """
+        if not content:
+            return self._forget_last()
         commands = all_words("facts.command_words")
         subject = " ".join(word for word in content.split() if not commands.issuperset(tokens(word)))
         asked = replace(memory_question(subject), wanted=memory_question(content).wanted)
@@ -251,6 +256,17 @@ class Past:
             self._forget(own, facts)
         held = {source.message_id for fact in facts for source in fact.sources}
         return facts, [each for key, each in own.items() if key not in held]
+
+    def _forget_last(self) -> tuple[list["Fact"], list[MemoryPassage]]:
+        session = self._memory.store.sessions.get(self._owner, self.session_id) if self.session_id else None
+        last = [each for each in self.talk(session) if each.role == "user"][-1:] if session else []
+        own = {each.message_id for each in last}
+        facts = [
+            fact for fact in (*self.facts, *self.superseded) if own & {source.message_id for source in fact.sources}
+        ]
+        if own:
+            self._forget(own, facts)
+        return facts, [] if facts else last
 
     def _forget(self, message_ids: Iterable[str], facts: Sequence["Fact"]) -> None:
         """Forget facts, and keep messages out of answers and prompts, with the command and its answer."""
@@ -351,6 +367,11 @@ class MessageWords:
             return False
         opens = start == 0 or _SENTENCE_START.search(self.text[:start]) is not None
         return not opens or self._next_is_capital(at) or self.text[end : end + 1] == ","
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The words that are written like names, folded."""
+        return frozenset(word for at, word in enumerate(self.plain) if self.is_name(at))
 
     def _next_is_capital(self, at: int) -> bool:
         if at + 1 >= len(self.spans):

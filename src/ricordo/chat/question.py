@@ -142,10 +142,12 @@ TOLD: frozenset[Act] = SMALL_TALK | COMMANDS | {"statement"}  # messages that as
 STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # what the user said then is a source
 
 _ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)
+_ASKING_CLAUSE = AnyLanguage(r"(?:[,;:.!\n]|\s[-–—])\s*(?:<dialogue.asking_clauses>)[^,;:.!\n]*[.\s]*$", flags=0)
 _WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
 _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
 _REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
 _FORGET = AnyLanguage(r"\W*(?:<dialogue.forget>)", flags=0)
+_FORGET_LAST = AnyLanguage(r"\W*(?:<dialogue.forget_last>)\W*", flags=0)
 _STANDING = AnyLanguage(r"\W*(?:<dialogue.standing>)[:,]?\s*", flags=0)
 _OPENER = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[:,]?\s*")
 _YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
@@ -158,7 +160,7 @@ FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
 
 @dataclass(frozen=True, slots=True)
 class DialogueAct:
-    """What a message does. `content` is what a command wants kept or forgotten, or the message itself."""
+    """What a message does. `content` is the message, or what a command wants kept or forgotten; empty: the last thing."""
 
     act: Act
     content: str
@@ -171,6 +173,8 @@ def dialogue_act(message: str) -> DialogueAct:
     small = small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
+    if _FORGET_LAST.fullmatch(plain):
+        return DialogueAct("forget", "")
     if not plain.endswith("?") and (order := _FORGET.match(plain)):
         return DialogueAct("forget", _rest(message, plain, order.end()))
     if _ABOUT_ME.search(plain):
@@ -192,7 +196,7 @@ def dialogue_act(message: str) -> DialogueAct:
                     _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(message, plain, order.end())
                 )
                 return DialogueAct(act, rest or message)  # type: ignore[arg-type]
-    if asks or "?" in plain or _TELL.match(plain):
+    if asks or "?" in plain or _TELL.match(plain) or _ASKING_CLAUSE.search(plain):
         return DialogueAct("question", message)
     return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None)
 

@@ -211,10 +211,12 @@ class DialogueWords:
     okays: str
     # How a question begins without a question mark, how one is put inside a message, and requests to be told something.
     question_openings: str
+    asking_clauses: str  # openings of a clause behind a statement that asks without a question mark
     wh_words: str
     tell_me: str
     # Commands, and what stands between them and what is to be kept.
     remember: str
+    forget_last: str  # whole commands to forget what was said last
     forget: str
     standing: str
     first_person: str

@@ -1130,18 +1130,24 @@ DIALOGUE = base.DialogueWords(
         r"hi+|hello+|hey+|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up|what's up|sup|it's me(?: again)?|nice to meet you|are you there"
         r"|you there|how(?:'s| is| are|'re) (?:you|it going|things|your day)(?: (?:doing|going|today))*"
     ),
-    thanks=r"thanks?(?: (?:a lot|a million|so much|again))?|thank you|thx|ty|cheers|much appreciated|you're (?:a|the) \w+",
+    thanks=r"(?:many )?thanks?(?: you)?(?: (?:a (?:lot|bunch|million)|ever|so|very|much|again|indeed|kindly|all|everyone))*|thx|ty|cheers|much appreciated|you're (?:a|the) \w+",
     farewells=r"bye+|bye bye|goodbye|good ?night|night|see (?:you|ya)|take care|talk (?:to you )?(?:soon|later)|later",
     okays=(
         r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|got it|sorry|al(?:l ?)?right|right|fine|sure|nice|lovely|brilliant|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
         r"|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
-        r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?(?:what|whats|what's|which"
+        r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?(?:what|whats|what's|wat|wot|wats|which|wich|wen|wens"
         r"|who|whos|who's|whom|whose|where|wheres|where's|when|whens|when's|why|how|hows|how's|(?:do|does|did|can|could|should|shall|would|will|is|are|am|was|were|has|have"
-        r"|had)(?:n't)? (?:i|you|u|we|he|she|it|they|the|my|our|your|there|this|that|any)\b)"
+        r"|had)(?:n't)? (?:i|you|u|we|he|she|it|they|the|my|our|your|there|this|that|any)\b"
+        r"|(?:is|are|does) (?!(?:fine|ok|okay|great|good|nice|not|all|so|very|too)\b)\w+ \w+)"
     ),
-    wh_words=r"what|whats|which|who|whos|whom|whose|where|wheres|when|whens|why|how",
+    asking_clauses=(
+        r"(?:what|when|where|who|how)(?:'s|s|'re)?\b (?!i\b|we\b|he\b|she\b|they\b|it\b|you\b|my\b|our\b|a \b)|why (?:do|does|is|are|did|can)\b"
+        r"|(?:what|which|how|when|where|who) (?:\w+ ){0,2}(?:do|does|did|can|could|should|is|are|would|will) (?:i|you|u|we|it|they|the|my|a|an)\b"
+        r"|(?:can|could|should|would|will|do|does|did|is|are|any) (?:i|you|u|we|it|they|there|the|my|idea|ideas|tips|advice|suggestions)\b"
+    ),
+    wh_words=r"what|whats|wat|wot|wats|wen|wens|which|wich|who|whos|whom|whose|where|wheres|when|whens|why|how",
     tell_me=(
         r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)|give me|list|explain|describe|name|define|compare|show me|summari[sz]e|sum up"
         r"|recap|continue|go on|elaborate|expand|talk about|read me|repeat|say again|i (?:want|would like|'d like) to (?:know|understand)|do you (?:know|remember))"
@@ -1150,6 +1156,7 @@ DIALOGUE = base.DialogueWords(
         r"(?:please |can you |could you |hey |ok )*(?:remember|don't forget|do not forget|keep in mind|bear in mind|make a note|take note|note down|note|write down"
         r"|save)(?: please)?(?: (?:that|this|of))?[:,]? "
     ),
+    forget_last=r"(?:please |ok |no |actually )*(?:forget|delete|erase|scratch|unlearn)(?: about)? (?:that|this|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|the last (?:thing|bit))(?: please)?",
     forget=(
         r"(?:please |can you |could you |ok )*(?:forget|delete|erase|stop remembering|don't remember|scratch|remove from (?:your )?memory)(?: (?:that|about|the (?:bit"
         r"|thing|part|fact) (?:about|that)))? "
@@ -1160,7 +1167,7 @@ DIALOGUE = base.DialogueWords(
     ),
     first_person=r"i|i'm|im|i've|ive|i'd|i'll|my|mine|me|we|we're|we've|our|us",
     assistant_said=(
-        r"(?:(?:you|u|ya) (?:(?:also|once|already|did|had|have|just|even|'d|'ve) )*(?:told|said|say|tell|recommended|advised|suggested|mentioned|warned|promised|claimed"
+        r"(?:(?<!can )(?<!could )(?<!would )(?<!will )(?:you|u|ya) (?:(?:also|once|already|did|had|have|just|even|'d|'ve) )*(?:told|said|say|tell|recommended|advised|suggested|mentioned|warned|promised|claimed"
         r"|proposed|explained|recommend|suggest|advise|mention)|(?:didn't|did|had|hadn't|haven't|have) (?:you|u) (?:(?:also|not|already|once|just) )*(?:say|said|tell|told"
         r"|recommend\w*|advise\w*|suggest\w*|mention\w*|warn\w*|promise\w*))"
     ),
@@ -1389,7 +1396,9 @@ STATEMENTS = base.StatementWords(
         r"|not true|it's false|you think|do you|say|says|said|saying|tells|told|telling|asked|writes|wrote|according to|quote\w*|means|the sentence|the phrase"
         r"|the word|the lyrics|sings|used to|whether"
     ),
-    question_openings=(r"what|why|how|where|when|who|which|can|could|should|shall|do|does|did|is|are|am|will|has|have"),
+    question_openings=(
+        r"what|wat|wot|why|how|where|when|wen|who|which|can|could|should|shall|do|does|did|is|are|am|will|has|have"
+    ),
     retraction_leads=r"no|but|haha\w*|ok|oh",
     retractions=(
         r"(?:i'm |i am |i was |just |only )*(?:kidding|joking)|jk|not really|psych|that's not true|that's a lie|yeah right|oh sure|as if"

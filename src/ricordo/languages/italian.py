@@ -1277,6 +1277,10 @@ DIALOGUE = base.DialogueWords(
         r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|fino a|del|al|dal|nel|sul) ?)?(?:che|chi|cosa"
         r"|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando|perche|come|com')\b"
     ),
+    asking_clauses=(
+        r"(?:e |ma )?(?:che cosa|cosa|quale|qual|quali|quanto|quanta|quanti|quante|quant') \w+|come (?:si|mai|faccio|fai|posso|devo|dovrei|mi)\b"
+        r"|(?:dove|quando|chi) (?:si|mi|posso|devo|dovrei|conviene|trovo|compro|c'e|e meglio)\b|(?:posso|puoi|potresti|mi dici|sai|conosci|hai (?:consigli|idee))\b"
+    ),
     wh_words=r"che|chi|cosa|cos|qual|quale|quali|quanto|quanta|quanti|quante|dove|dov|quando|perche|come|com",
     tell_me=(
         r"(?:(?:per favore|mi puoi|puoi|potresti)[ ,]*)*(?:dimmi|dirmi|spiega\w*|elenca\w*|descrivi\w*|definisci\w*|confronta\w*|riassum\w*|ricordami (?:che cosa|cosa|chi"
@@ -1287,6 +1291,7 @@ DIALOGUE = base.DialogueWords(
         r"(?:per favore |puoi |potresti |ok )*(?:ricordati|ricordarti|ricorda|si ricordi|si segni|si annoti|segnati|segnare|segna|annotati|annota|tieni (?:a mente|presente"
         r"|conto)|tenga (?:a mente|presente)|non dimenticar\w*|memorizza|prendi nota)(?: (?:che|di|questo))?[:,]? "
     ),
+    forget_last=r"(?:per favore |ok |no |anzi )*(?:(?:dimentica|scorda|cancella|elimina)(?:lo|la|ti(?:lo)?)?|(?:dimentica|scorda|cancella|elimina)(?:ti)? (?:questo|quello che (?:ti )?ho (?:appena )?(?:detto|scritto)|l'ultima cosa))(?: per favore)?",
     forget=(
         r"(?:per favore |puoi |potresti |ok )*(?:dimenticati|dimenticare|dimentica|dimentichi|si dimentichi|scordati|scorda|cancella|elimina|togli dalla memoria"
         r"|non ricordare)(?: (?:che|di|quello che ti ho detto (?:su\w*|di\w*)))? "
