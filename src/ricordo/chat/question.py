@@ -160,7 +160,7 @@ FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
 
 @dataclass(frozen=True, slots=True)
 class DialogueAct:
-    """What a message does. `content` is the message, or what a command wants kept or forgotten; empty: the last thing."""
+    """What a message does. `content` is the message, or what a command wants kept or forgotten; empty: the last one."""
 
     act: Act
     content: str
