@@ -1,10 +1,14 @@
-"""Converts tool calls and times of other libraries to the form that Ricordo stores, which is the chat API's."""
+"""What adapters share: tool calls and times in the form that is stored, the user of a call, items, async methods.
 
+Tool calls are stored in the form of the chat API. An async method is its sync one in a worker thread.
+"""
+
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Any, TypeVar
+from functools import lru_cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id
@@ -126,6 +130,17 @@ def sessions_of(memory: Memory, user_id: str, agent_id: str | None = None) -> li
 
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def awaited(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The async form of a method."""
+
+    @wraps(method)
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self, *args, **kwargs)
+
+    return call
 
 
 class ItemCollection:
