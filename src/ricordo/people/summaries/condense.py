@@ -5,7 +5,6 @@ is not read again with every turn. Its turns are read only when condensation is 
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -260,7 +259,7 @@ class Untitled:
     """Sessions without a possible title and their number of turns, so that a model is not asked again."""
 
     def __init__(self, engine: Engine) -> None:
-        self._looked_at: OrderedDict[tuple[Owner, str], int] = OrderedDict()
+        self._looked_at: LRU[tuple[Owner, str], int] = LRU(MAX_UNTITLED)
 
     def has(self, owner: Owner, session_id: str, turns: int) -> bool:
         """Whether this number of turns gave no title."""
@@ -268,14 +267,11 @@ class Untitled:
 
     def add(self, owner: Owner, session_id: str, turns: int) -> None:
         """Record that this number of turns gave no title."""
-        self._looked_at[owner, session_id] = turns
-        while len(self._looked_at) > MAX_UNTITLED:
-            self._looked_at.popitem(last=False)
+        self._looked_at.put((owner, session_id), turns)
 
     def forget(self, owner: Owner) -> None:
         """Drop the entries of an owner."""
-        for key in [key for key in self._looked_at if key[0] == owner]:
-            self._looked_at.pop(key, None)
+        self._looked_at.remove_where(lambda key: key[0] == owner)
 
 
 def name_session(engine: Engine, owner: Owner, session_id: str) -> None:

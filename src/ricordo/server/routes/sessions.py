@@ -12,6 +12,7 @@ from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import LARGEST
 from ricordo.prompt.receipt import from_stored
 from ricordo.records.derived import Topic
+from ricordo.records.service import as_json
 from ricordo.records.turns import Block, Owner, SessionInfo
 from ricordo.server import chat_schemas as chat
 from ricordo.server import tenant_schemas as tenant
@@ -25,7 +26,6 @@ from ricordo.server.presenters import (
     derived_out,
     encode_cursor,
     fact_out,
-    message_out,
     named_items,
     opening_of,
     reference_out,
@@ -171,7 +171,7 @@ def add(session_id: str, body: chat.MessageIn, user: UserDep, idempotency_key: K
             name=body.name,
         )
         user.service.jobs.note(user.owner, session.id)
-        return message_out(message)
+        return as_json(message)
     if body.query is None or body.role is not None or body.content is not None:
         raise ValidationError("body", "give role and content, or query and response")
     turn_id = body.turn_id
