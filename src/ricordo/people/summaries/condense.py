@@ -20,11 +20,12 @@ from ricordo.people.summaries.summarise import (
     summarise_session,
     writer_of,
 )
-from ricordo.records.derived import Summary, Trust
+from ricordo.records.derived import Summary, SummaryKind, Trust
 from ricordo.records.turns import Owner, SessionChanges
 from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of, signals
 
 if TYPE_CHECKING:
+    from ricordo.people.summaries.layout import SummaryDraft
     from ricordo.records.turns import SessionInfo, Turn
     from ricordo.settings import CondensationSettings
 
@@ -104,26 +105,33 @@ def condense_now(
     )
     if made is None:
         return None
-    now = engine.clock.now()
-    summary = Summary(
-        id=new_id(now),
-        session_id=session_id,
-        agent_id=selected[-1].agent_id,
-        kind="condensation",
-        text=made.text,
-        first_turn=made.covers.first_turn,
-        last_turn=made.covers.last_turn,
-        topics=made.topics,
-        created_at=now,
-        tokens=made.tokens,
-        counter=engine.counter.name,
-        made_by=made.made_by,
-        origin=least_trusted([*_origins(selected), *([already.origin] if already else [])]),
-    )
+    origin = least_trusted([*_origins(selected), *([already.origin] if already else [])])
+    summary = _summary(engine, made, "condensation", selected[-1], engine.clock.now(), origin)
     if not store_summary(engine, owner, summary, selected, unfit, already):
         return None
     screen.summary(engine, owner, summary)
     return summary
+
+
+def _summary(
+    engine: Engine, made: "SummaryDraft", kind: SummaryKind, last: "Turn", created_at: datetime, origin: Trust
+) -> Summary:
+    """The record of a draft that ends with this turn."""
+    return Summary(
+        id=new_id(engine.clock.now()),
+        session_id=last.session_id,
+        agent_id=last.agent_id,
+        kind=kind,
+        text=made.text,
+        first_turn=made.covers.first_turn,
+        last_turn=made.covers.last_turn,
+        topics=made.topics,
+        created_at=created_at,
+        tokens=made.tokens,
+        counter=engine.counter.name,
+        made_by=made.made_by,
+        origin=origin,
+    )
 
 
 def store_summary(
@@ -162,7 +170,7 @@ def summary_tokens(settings: "CondensationSettings") -> int:
     return min(max(settings.condense_tokens // 50, MIN_SUMMARY_TOKENS), MAX_SUMMARY_TOKENS)
 
 
-def _origins(turns: tuple["Turn", ...]) -> list[Trust]:
+def _origins(turns: Sequence["Turn"]) -> list[Trust]:
     return [origin_of(message.role, turn.origin) for turn in turns for message in turn.messages]
 
 
@@ -183,13 +191,6 @@ def turns_to_condense(
     if sum(len(turn.messages) for turn in old) < settings.condense_least:
         return None
     return TurnRange(old[0].turn_number, old[-1].turn_number)
-
-
-def extended_range(already: Summary | None, added: TurnRange) -> TurnRange:
-    """The turns that an extended summary covers."""
-    if already is None:
-        return added
-    return TurnRange(min(already.first_turn, added.first_turn), max(already.last_turn, added.last_turn))
 
 
 def _older_turns(turns: Sequence["Turn"], keep: int) -> Sequence["Turn"]:
@@ -218,22 +219,8 @@ def write_session_summary(
     made = summarise_session(redacted, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
-    now = engine.clock.now()
-    summary = Summary(
-        id=new_id(now),
-        session_id=session.id,
-        agent_id=session.agent_id,
-        kind="session",
-        text=made.text,
-        first_turn=made.covers.first_turn,
-        last_turn=made.covers.last_turn,
-        topics=made.topics,
-        created_at=_last_turn_time(turns, session),
-        tokens=made.tokens,
-        counter=engine.counter.name,
-        made_by=made.made_by,
-        origin=least_trusted(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
-    )
+    moment, origin = _last_turn_time(turns, session), least_trusted(_origins(turns))
+    summary = replace(_summary(engine, made, "session", turns[-1], moment, origin), agent_id=session.agent_id)
     if not store_summary(engine, owner, summary, turns, unfit):
         again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
