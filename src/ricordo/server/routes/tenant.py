@@ -16,6 +16,7 @@ from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import Limits, check_text
 from ricordo.people.profile import profile_json
 from ricordo.recall.evidence import snowball_stems
+from ricordo.records.derived import FactKind
 from ricordo.records.service import ApiKey, as_json
 from ricordo.records.turns import Owner
 from ricordo.server import tenant_schemas as schemas
@@ -41,9 +42,7 @@ class FactIn(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "Vivo a Torino"}]})
 
     text: Annotated[str, Field(min_length=1, max_length=200)]
-    kind: (
-        Literal["name", "preference", "difficulty", "goal", "place", "date", "relation", "other", "instruction"] | None
-    ) = None
+    kind: Literal[FactKind, "instruction"] | None = None
 
 
 class FactPatch(BaseModel):
