@@ -21,7 +21,7 @@ from ricordo.people.facts.clauses import retold
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.recall.evidence import snowball_stems
 from ricordo.recall.search import Hit
-from ricordo.records.derived import Fact, Flag, Summary, Topic
+from ricordo.records.derived import Fact, Topic
 from ricordo.records.service import Document, StoredChunk, as_json
 from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
 from ricordo.stores.protocols import Store
@@ -134,16 +134,6 @@ def fact_sentence(fact: Fact) -> str:
     told = (said and retold(said, fact.language, "second")) or fact.text.strip('«»“”"')
     told = f"{told[:1].upper()}{told[1:]}"
     return told if not told or told[-1] in ".!?…" else f"{told}."
-
-
-def summary_out(summary: Summary) -> dict[str, Any]:
-    """A summary with the turns that it covers."""
-    return asdict(summary) | {"topics": list(summary.topics)}
-
-
-def flag_out(flag: Flag) -> dict[str, Any]:
-    """A flag with its rules."""
-    return asdict(flag) | {"rules": list(flag.rules)}
 
 
 def reference_out(reference: Resolved) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from ricordo.server.presenters import (
     opening_of,
     reference_out,
     session_out,
-    summary_out,
     topic_out,
     turn_numbers,
     turn_out,
@@ -302,7 +301,7 @@ def trace(session_id: str, turn_number: Annotated[int, Path(ge=1, le=LARGEST)], 
 @router.get("/{session_id}/summaries", response_model=tenant.SummariesOut, tags=SESSIONS)
 def summaries(session_id: str, user: UserDep, limit: Limit = 50) -> dict[str, Any]:
     """The summaries of a session with the turns that they cover, newest first."""
-    return {"items": [summary_out(each) for each in user.session(session_id).summaries(limit=limit)]}
+    return {"items": [as_json(each) for each in user.session(session_id).summaries(limit=limit)]}
 
 
 @router.post("/{session_id}/forget-derived", response_model=tenant.Removed, tags=SESSIONS)
@@ -318,7 +317,7 @@ def end(session_id: str, user: UserDep) -> dict[str, Any]:
     numbers = turn_numbers(user.memory.store, user.owner, ended.facts)
     return {
         "session": session_out(ended.session),
-        "summary": summary_out(ended.summary) if ended.summary else None,
+        "summary": as_json(ended.summary) if ended.summary else None,
         "facts": [fact_out(fact, numbers) for fact in ended.facts],
         "topics": list(ended.topics),
         "made_by": ended.made_by,

@@ -21,7 +21,7 @@ from ricordo.records.service import ApiKey, as_json
 from ricordo.records.turns import Owner
 from ricordo.server import tenant_schemas as schemas
 from ricordo.server.credentials import check_user_id, generate_key
-from ricordo.server.presenters import fact_out, flag_out, hit_out, turn_numbers
+from ricordo.server.presenters import fact_out, hit_out, turn_numbers
 from ricordo.server.service import CallerDep, Limit, Project, Service, ServiceDep, UserDep, path_id
 
 router = APIRouter()
@@ -117,13 +117,13 @@ def flags(
 ) -> dict[str, Any]:
     """Flags, newest first, without the text."""
     found = user.memory.flags(user.id, state=state, limit=limit)
-    return {"items": [flag_out(flag) for flag in found]}
+    return {"items": [as_json(flag) for flag in found]}
 
 
 @router.patch("/flags/{flag_id}", response_model=schemas.FlagOut, tags=PERSON)
 def set_flag(flag_id: str, body: schemas.FlagPatch, user: UserDep) -> dict[str, Any]:
     """Release a memory from quarantine, or put it back."""
-    return flag_out(user.memory.set_flag(path_id("flag", flag_id), body.state, user_id=user.id))
+    return as_json(user.memory.set_flag(path_id("flag", flag_id), body.state, user_id=user.id))
 
 
 @router.delete("/users/{named}", response_model=schemas.EraseOut, tags=PERSON)
