@@ -11,6 +11,8 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -19,12 +21,39 @@ import ricordo
 from bench import sample_turns
 from ricordo.chat import Chat, ChatRequest
 from ricordo.chat.material_reader import Answer, read
-from ricordo.cli.story import SampleQuestion, lessons, questions
+from ricordo.cli.story import Language, lessons
 from ricordo.documents import Piece, PieceIndex, RetrievedPiece, as_chunk, chunk
 from ricordo.recall.embedders import Embedder
 from ricordo.recall.embedders.selection import choose
 
 CHUNKS = 6
+_QUESTIONS = Path(__file__).with_name("questions.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleQuestion:
+    """A labelled question: an answer must contain all of `says`; without `says` the course holds no answer.
+
+    An `unseen` question was set aside while the rules were written.
+    """
+
+    language: Language
+    text: str
+    says: tuple[str, ...]
+    lesson: str = ""
+    unseen: bool = False
+
+    @property
+    def answerable(self) -> bool:
+        """Whether the course holds an answer."""
+        return bool(self.says)
+
+
+@cache
+def questions() -> tuple[SampleQuestion, ...]:
+    """The labelled questions, answerable or not."""
+    rows = [json.loads(line) for line in _QUESTIONS.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return tuple(SampleQuestion(**{**row, "says": tuple(row["says"])}) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from threading import Event, Thread
 from time import monotonic, sleep
 from urllib.parse import urlsplit
 
+from bench.citus import CitusCluster, CitusMissingError, Nodes, create_database, programs, replicated
 from ricordo.records.turns import Owner
 from ricordo.settings import Settings
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.postgres.distribute import distribute
-from ricordo.testing.citus import CitusCluster, CitusMissingError, Nodes, create_database, programs, replicated
 
 NO_CITUS = 3
 DEFAULT_TENANT = Settings().tenant_id

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import cache, wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -116,6 +117,14 @@ def end_of_work() -> Iterator[None]:
     for queue in set(open_queues) - before:
         queue.close()
         open_queues.discard(queue)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Any]:
+    """The server that `ricordo.testing.postgres` starts, or a Citus cluster; its import would make every test slow."""
+    server = import_module("bench.citus").server_for_tests()
+    yield server
+    server.close()
 
 
 @pytest.fixture(params=["memory", "sqlite"])

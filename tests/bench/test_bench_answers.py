@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from bench.answers import main, run
+from bench.answers import main, questions, run
 
-from ricordo.cli.story import lessons, questions
+from ricordo.cli.story import lessons
 
 
 def test_the_course_is_complete() -> None:

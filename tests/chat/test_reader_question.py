@@ -4,14 +4,13 @@ import re
 from statistics import fmean
 
 import pytest
-from bench.answers import CHUNKS, course, judge
+from bench.answers import CHUNKS, course, judge, questions
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.chat.material_reader import read
 from ricordo.chat.passages import coverage
 from ricordo.chat.question import kind_of_question, split_question, subject_words
-from ricordo.cli.story import questions
 from ricordo.documents import PieceIndex, as_chunk
 
 INDEX = PieceIndex(course())

@@ -1,11 +1,13 @@
 """When a talk is condensed, and which of its turns."""
 
+from types import SimpleNamespace
+
 from condensation_samples import summary, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.summaries.condense import extended_range, turns_to_condense
-from ricordo.people.summaries.layout import TurnRange
+from ricordo.people.summaries.condense import turns_to_condense
+from ricordo.people.summaries.layout import TurnRange, covered_range
 from ricordo.records.turns import Turn
 from ricordo.settings import CondensationSettings
 
@@ -98,7 +100,7 @@ def test_never_few_messages() -> None:
 @given(st.integers(1, 50), st.integers(0, 50), st.integers(1, 50), st.integers(0, 50))
 def test_union(first: int, size: int, start: int, length: int) -> None:
     """An extended summary covers what either covers."""
-    added = TurnRange(start, start + length)
-    both = extended_range(summary("x", first, first + size), added)
+    added = [SimpleNamespace(turn_number=number) for number in range(start, start + length + 1)]
+    both = covered_range(added, summary("x", first, first + size))
     assert both == TurnRange(min(first, start), max(first + size, start + length))
-    assert extended_range(None, added) == added
+    assert covered_range(added, None) == TurnRange(start, start + length)

@@ -12,6 +12,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from bench import citus
 from ricordo.engine import LLM
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey
@@ -23,9 +24,8 @@ from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.protocols import Store
-from ricordo.testing import citus
 from ricordo.testing.fakes import START
-from ricordo.testing.postgres import PostgresForTests, empty
+from ricordo.testing.postgres import empty
 
 SPOKEN = "quokka"  # a word that messages of these tests hold, and that no log line may
 SECRETS: list[str] = []  # keys and tokens that were used, which no log line may hold either
@@ -54,7 +54,7 @@ class ClusterStores:
     """Empty stores on a Citus cluster, for scripts/test-citus: a database is lent again once it was given back."""
 
     def __init__(self) -> None:
-        self._server = PostgresForTests.from_environment()
+        self._server = citus.server_for_tests()
         self._stores: list[tuple[str, LentStore]] = []
         atexit.register(self._server.close)
 

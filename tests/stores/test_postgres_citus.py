@@ -15,6 +15,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from bench import citus
 from ricordo.cli import main
 from ricordo.errors import SchemaError, StoreError, ValidationError
 from ricordo.records.turns import Owner
@@ -22,7 +23,6 @@ from ricordo.stores.open import Migration, migrations_for, pending
 from ricordo.stores.postgres import PostgresStore, schema
 from ricordo.stores.postgres.distribute import distribute
 from ricordo.stores.postgres.transaction import ConnectedRole, RowSecurity, row_security_for
-from ricordo.testing import citus
 from ricordo.testing.fakes import START, a_turn
 from ricordo.testing.postgres import PostgresForTests
 

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from bench.citus import Nodes, replicated
 from starlette.testclient import TestClient
 
 import ricordo
@@ -18,7 +19,6 @@ from ricordo.server.service import Service
 from ricordo.stores.open import spool_directory, store_for
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.postgres.pool import read_url
-from ricordo.testing.citus import Nodes, replicated
 from ricordo.testing.fakes import a_turn
 from ricordo.testing.postgres import PostgresForTests
 

@@ -95,25 +95,6 @@ class Lesson:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SampleQuestion:
-    """A labelled question: an answer must contain all of `says`; without `says` the course holds no answer.
-
-    An `unseen` question was set aside while the rules were written.
-    """
-
-    language: Language
-    text: str
-    says: tuple[str, ...]
-    lesson: str = ""
-    unseen: bool = False
-
-    @property
-    def answerable(self) -> bool:
-        """Whether the course holds an answer."""
-        return bool(self.says)
-
-
 @cache
 def story(language: str) -> SampleStory:
     """The story of the terminal demo in one language."""
@@ -140,13 +121,6 @@ def suggestions() -> tuple[str, ...]:
 def lessons(language: Language | None = None) -> tuple[Lesson, ...]:
     """The lessons of one language, or all of them, always in the same order."""
     return tuple(_lesson(code, name) for code, names in _LESSONS.items() if language in (code, None) for name in names)
-
-
-@cache
-def questions() -> tuple[SampleQuestion, ...]:
-    """The labelled questions, answerable or not."""
-    rows = [json.loads(line) for line in _read("questions.jsonl").splitlines() if line.strip()]
-    return tuple(SampleQuestion(**{**row, "says": tuple(row["says"])}) for row in rows)
 
 
 def _lesson(code: Language, name: str) -> Lesson:

@@ -8,7 +8,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -48,15 +48,16 @@ def import_(options: Options, output: Output) -> int:
         raise ValidationError("file", f"there is no {options.file}; give the exported file")
     if options.file != "-" and (options.dry_run or options.format or not _is_own(options.file)):
         return _import_foreign(options, output)
+    from ricordo.imports.read import own_documents
+
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
         if options.file == "-":
-            result = memory.import_documents(
-                read_documents(sys.stdin, lambda read: step(read, 0)), user_id=options.user
-            )
+            documents = own_documents(sys.stdin, lambda read: step(read, 0))
+            result = memory.import_documents(documents, user_id=options.user)
         else:
             size = Path(options.file).stat().st_size
             with open(options.file, encoding="utf-8") as source:
-                documents = read_documents(source, lambda read: step(min(read, size), size))
+                documents = own_documents(source, lambda read: step(min(read, size), size))
                 result = memory.import_documents(documents, user_id=options.user)
     added = f"{counted(result.sessions_added, 'session')} and {counted(result.turns_added, 'turn')} added"
     line = f"{added}, {counted(result.turns_known, 'turn')} known"
@@ -126,55 +127,6 @@ def detected_format(path: str) -> str | None:
     from ricordo.imports.read import detect
 
     return detect(path) if Path(path).exists() else None
-
-
-def read_documents(lines: Iterable[str], read: Callable[[int], None]) -> Iterator[dict[str, Any] | Exception]:
-    """The documents of JSON lines, one at a time, or of one JSON text over many lines.
-
-    A line that is not JSON yields an error in its place, and reading continues. `read` is called with the bytes read.
-    """
-    taken = 0
-    source = iter(lines)
-    try:
-        for number, line in enumerate(source, start=1):
-            taken += len(line.encode(errors="replace"))
-            read(taken)
-            if not line.strip():
-                continue
-            if number == 1 and not _is_json(line):
-                yield from _parse_whole(line + "".join(source))
-                return
-            yield from _parse(line, f"line {number}")
-    except UnicodeDecodeError as error:
-        yield ValidationError("file", f"is not text ({error}); give UTF-8")
-
-
-def _parse_whole(text: str) -> Iterator[dict[str, Any] | Exception]:
-    """One JSON text over many lines; if it is not JSON, each line by itself."""
-    if _is_json(text):
-        yield from _parse(text, "file")
-    else:
-        for number, line in enumerate(text.splitlines(), start=1):
-            if line.strip():
-                yield from _parse(line, f"line {number}")
-
-
-def _parse(text: str, where: str) -> Iterator[dict[str, Any] | Exception]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        yield ValidationError(where, f"is not JSON ({error})")
-        return
-    for each in value if isinstance(value, list) else [value]:
-        yield each if isinstance(each, dict) else ValidationError(where, "expected a session as a JSON object")
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _exported_texts(memory: Memory, options: Options) -> Iterator[tuple[bool, str]]:

@@ -17,7 +17,7 @@ from agents import RunContextWrapper, TResponseInputItem
 from agents.memory import SessionSettings
 from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 
-from ricordo.contrib.agents_items import KeptItem, items_of, kept_as
+from ricordo.contrib.agents_items import KeptItem, items_of, kept_as, turn_of
 from ricordo.contrib.history import HistoryLock, lock_of
 from ricordo.contrib.tool_calls import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
 from ricordo.engine.core import new_id
@@ -25,7 +25,7 @@ from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.limits import check_id
 from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
-from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, Turn, message_id, open_turn, place, turn_id_of
+from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, Turn, turn_id_of
 from ricordo.session import Session
 from ricordo.stores.service_protocols import ItemTransaction
 
@@ -254,14 +254,7 @@ def _turn_of(messages: Sequence[Message], old: Turn, number: int, turn_id: str) 
     """The beginning of a turn as a turn of its own."""
     metadata = {**old.metadata, REPLACES: old.turn_number}
     empty = replace(old, id=turn_id, turn_number=number, question=None, answer=None, steps=(), metadata=metadata)
-    turn = replace(empty, topic_id=None, block_id=None, archived=False)
-    for position, message in enumerate(messages):
-        where = place(message, turn) if position else "new"
-        if where == "answer":
-            turn = replace(turn, answer=replace(message, id=message_id(turn_id, "response")))
-        else:
-            turn = open_turn(turn, message)
-    return turn.sealed()
+    return turn_of(messages, replace(empty, topic_id=None, block_id=None, archived=False))
 
 
 def _with_their_calls(items: list[TResponseInputItem]) -> list[TResponseInputItem]:

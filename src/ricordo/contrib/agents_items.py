@@ -5,17 +5,16 @@ item as metadata. The conversion back is tried before anything is stored, so tha
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ricordo.errors import ValidationError
 from ricordo.limits import Limits, check_id, check_metadata, check_text, check_tool_calls
-from ricordo.records.turns import ROLES, Json, Message
+from ricordo.records.turns import ROLES, Json, Message, Turn, message_id, open_turn, place
 
 KEY = "openai.agents"
 LEAN, WHOLE, SPILLED = "lean", "item", "spilled"
-TEXTS = ("input_text", "output_text")
 MARGIN, DEPTH = 128, 16  # bytes that metadata adds to an item; nesting that no limit forbids
 FILLED = {"function_call": "arguments", "function_call_output": "output"}
 
@@ -189,3 +188,14 @@ def _tamed(fields: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     except ValidationError:
         return {"role": "system", "content": "(item)"}
     return tamed
+
+
+def turn_of(messages: Sequence[Message], empty: Turn) -> Turn:
+    """A turn without messages, with these."""
+    turn = empty
+    for position, message in enumerate(messages):
+        if position and place(message, turn) == "answer":
+            turn = replace(turn, answer=replace(message, id=message_id(turn.id, "response")))
+        else:
+            turn = open_turn(turn, message)
+    return turn.sealed()

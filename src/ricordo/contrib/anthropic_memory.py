@@ -4,9 +4,9 @@ In: the six commands of a model. Out: the texts it expects. Files are items of t
 path leads to another user's tree. Each command is one transaction. What is written is screened like every memory.
 """
 
-import asyncio
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
@@ -19,7 +19,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from ricordo.contrib.tool_calls import ItemCollection, body_of, owner_of, parts, path
+from ricordo.contrib.tool_calls import ItemCollection, awaited, body_of, owner_of, parts, path
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, check_text
 from ricordo.memory import Memory
@@ -35,6 +35,7 @@ LEVELS = 2  # that a listing shows
 AROUND = 2  # lines shown before and after a change
 UNITS = "BKMG"
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Where = tuple[str, ...]
 
@@ -163,7 +164,7 @@ class Files:
         self._write(write)
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
-    def clear(self) -> str:
+    def clear_all_memory(self) -> str:
         """Delete the whole tree."""
         self._write(lambda items: items.remove_under(self._folder(())))
         return "All memory cleared"
@@ -217,90 +218,48 @@ class Files:
                 raise ToolError(f"{name} cannot be made: {ROOT}/{'/'.join(where[:length])} is a file")
 
 
-class RicordoMemoryTool(BetaAbstractMemoryTool):
+def _command(method: Callable[Concatenate[Files, P], str]) -> Callable[Concatenate[Any, P], str]:
+    """The command of a tool that a method of its files carries out."""
+
+    @wraps(method)
+    def run(self: "_FileTool", /, *args: P.args, **kwargs: P.kwargs) -> str:
+        return method(self._files, *args, **kwargs)
+
+    return run
+
+
+class _FileTool:
+    """A tool on the files of one user and agent."""
+
+    def __init__(
+        self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT, cache_control: Any = None
+    ) -> None:
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
+        self._files = Files(memory, user_id, agent_id)
+
+
+class RicordoMemoryTool(_FileTool, BetaAbstractMemoryTool):
     """The tool for `client.beta.messages.run_tools(tools=[RicordoMemoryTool(memory, user_id=...)])`."""
 
-    def __init__(
-        self,
-        memory: Memory,
-        *,
-        user_id: str,
-        agent_id: str = DEFAULT_AGENT,
-        cache_control: Any = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._files = Files(memory, user_id, agent_id)
-
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """See `Files.view`."""
-        return self._files.view(command)
-
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """See `Files.create`."""
-        return self._files.create(command)
-
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """See `Files.str_replace`."""
-        return self._files.str_replace(command)
-
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """See `Files.insert`."""
-        return self._files.insert(command)
-
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """See `Files.delete`."""
-        return self._files.delete(command)
-
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """See `Files.rename`."""
-        return self._files.rename(command)
-
-    def clear_all_memory(self) -> str:
-        """Remove all files of this user and agent."""
-        return self._files.clear()
+    view = _command(Files.view)
+    create = _command(Files.create)
+    str_replace = _command(Files.str_replace)
+    insert = _command(Files.insert)
+    delete = _command(Files.delete)
+    rename = _command(Files.rename)
+    clear_all_memory = _command(Files.clear_all_memory)
 
 
-class AsyncRicordoMemoryTool(BetaAsyncAbstractMemoryTool):
+class AsyncRicordoMemoryTool(_FileTool, BetaAsyncAbstractMemoryTool):
     """The same tool for the async client; each command in a worker thread."""
 
-    def __init__(
-        self,
-        memory: Memory,
-        *,
-        user_id: str,
-        agent_id: str = DEFAULT_AGENT,
-        cache_control: Any = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._files = Files(memory, user_id, agent_id)
-
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """See `Files.view`."""
-        return await asyncio.to_thread(self._files.view, command)
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """See `Files.create`."""
-        return await asyncio.to_thread(self._files.create, command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """See `Files.str_replace`."""
-        return await asyncio.to_thread(self._files.str_replace, command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """See `Files.insert`."""
-        return await asyncio.to_thread(self._files.insert, command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """See `Files.delete`."""
-        return await asyncio.to_thread(self._files.delete, command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """See `Files.rename`."""
-        return await asyncio.to_thread(self._files.rename, command)
-
-    async def clear_all_memory(self) -> str:
-        """Remove all files of this user and agent."""
-        return await asyncio.to_thread(self._files.clear)
+    view = awaited(_command(Files.view))
+    create = awaited(_command(Files.create))
+    str_replace = awaited(_command(Files.str_replace))
+    insert = awaited(_command(Files.insert))
+    delete = awaited(_command(Files.delete))
+    rename = awaited(_command(Files.rename))
+    clear_all_memory = awaited(_command(Files.clear_all_memory))
 
 
 def _where(given: str) -> Where:

@@ -31,6 +31,7 @@ from langgraph.config import get_config
 from ricordo.contrib.history import History, HistoryMessage
 from ricordo.contrib.tool_calls import (
     UserSource,
+    awaited,
     call_of,
     check_user_source,
     moment_of,
@@ -218,9 +219,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if asked is not None:
             self._kept(self._session(), asked)
 
-    async def abefore_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
-        """See `before_agent`."""
-        await asyncio.to_thread(self.before_agent, state, runtime)
+    abefore_agent = awaited(before_agent)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -291,9 +290,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         except RicordoError as error:
             self._warn("after_agent", error)
 
-    async def aafter_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
-        """See `after_agent`."""
-        await asyncio.to_thread(self.after_agent, state, runtime)
+    aafter_agent = awaited(after_agent)
 
     def _keep(self, session: Session, asked: HumanMessage, said: Sequence[AnyMessage]) -> None:
         owner = owner_of(self._memory, session.user_id)

@@ -24,7 +24,16 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ricordo.contrib.tool_calls import ItemCollection, UserSource, check_user_source, owner_of, parts, path, user_of
+from ricordo.contrib.tool_calls import (
+    ItemCollection,
+    UserSource,
+    awaited,
+    check_user_source,
+    owner_of,
+    parts,
+    path,
+    user_of,
+)
 from ricordo.errors import ValidationError
 from ricordo.limits import check_number
 from ricordo.memory import Memory
@@ -288,56 +297,19 @@ class RicordoSaver(BaseCheckpointSaver[str]):
                 if (held.place, held.key) not in named:
                     channels.remove(held.place, held.key)
 
-    # The same for an event loop, each call in a worker thread
+    aget_tuple = awaited(get_tuple)
+    aput = awaited(put)
+    aput_writes = awaited(put_writes)
+    adelete_thread = awaited(delete_thread)
+    adelete_for_runs = awaited(delete_for_runs)
+    acopy_thread = awaited(copy_thread)
+    aprune = awaited(prune)
 
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `get_tuple`."""
-        return await asyncio.to_thread(self.get_tuple, config)
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
+    async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
         """See `list`."""
-        found = self.list(config, filter=filter, before=before, limit=limit)
+        found = self.list(config, **options)
         while (each := await asyncio.to_thread(next, found, None)) is not None:
             yield each
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """See `put`."""
-        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """See `put_writes`."""
-        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """See `delete_thread`."""
-        await asyncio.to_thread(self.delete_thread, thread_id)
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """See `delete_for_runs`."""
-        await asyncio.to_thread(self.delete_for_runs, run_ids)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """See `copy_thread`."""
-        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """See `prune`."""
-        await asyncio.to_thread(partial(self.prune, thread_ids, strategy=strategy))
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """A version that sorts after the current one and is unique among writers."""

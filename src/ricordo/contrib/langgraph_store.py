@@ -5,7 +5,6 @@ memory's own embedder; expired items are not returned. Namespaces that end in `(
 "messages")` are read-only views of the memory itself.
 """
 
-import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -29,7 +28,16 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from ricordo.contrib.tool_calls import ItemCollection, UserSource, check_user_source, owner_of, parts, path, user_of
+from ricordo.contrib.tool_calls import (
+    ItemCollection,
+    UserSource,
+    awaited,
+    check_user_source,
+    owner_of,
+    parts,
+    path,
+    user_of,
+)
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
@@ -92,9 +100,7 @@ class RicordoStore(BaseStore):
             self._items.write(owner, partial(_put, items))
         return results
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """See `batch`; in a worker thread."""
-        return await asyncio.to_thread(self.batch, list(ops))
+    abatch = awaited(batch)
 
     def sweep_ttl(self, user_id: str) -> int:
         """Delete a user's expired items and return their number. They are never returned by reads."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.bridge.pydantic import BaseModel, PrivateAttr
 from llama_index.core.memory.memory import BaseMemoryBlock
 from llama_index.core.memory.types import BaseMemory
 from llama_index.core.storage.chat_store.base import BaseChatStore
@@ -122,8 +122,8 @@ log = logging.getLogger("ricordo")
 OPEN = 256  # cached histories, without their messages
 
 
-class RicordoChatStore(AsyncDBChatStore):
-    """For `Memory.from_defaults(chat_store=...)`. A key is a session of the user."""
+class _Histories(BaseModel):
+    """The histories of one user's sessions, by LlamaIndex's key."""
 
     user_id: str
     agent_id: str = DEFAULT_AGENT
@@ -139,11 +139,15 @@ class RicordoChatStore(AsyncDBChatStore):
     @classmethod
     def class_name(cls) -> str:
         """The name of this class."""
-        return "RicordoChatStore"
+        return cls.__name__
 
     def history(self, key: str) -> History:
         """The messages of a key."""
         return self._histories(key)
+
+
+class RicordoChatStore(_Histories, AsyncDBChatStore):
+    """For `Memory.from_defaults(chat_store=...)`. A key is a session of the user."""
 
     async def get_messages(
         self,
@@ -233,46 +237,30 @@ class RicordoChatStore(AsyncDBChatStore):
             history.set_aside(len(words))
 
 
-class RicordoLegacyChatStore(BaseChatStore):
+class RicordoLegacyChatStore(_Histories, BaseChatStore):
     """For `ChatMemoryBuffer` and other users of LlamaIndex's older, synchronous chat stores."""
-
-    user_id: str
-    agent_id: str = DEFAULT_AGENT
-    _memory: Memory = PrivateAttr()
-    _histories: Callable[[str], History] = PrivateAttr()
-
-    def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
-        ids: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
-        super().__init__(**ids)
-        self._memory = memory
-        self._histories = lru_cache(OPEN)(lambda key: History(memory, key, user_id=user_id, agent_id=agent_id))
-
-    @classmethod
-    def class_name(cls) -> str:
-        """The name of this class."""
-        return "RicordoLegacyChatStore"
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
         """Replace all messages with these, atomically."""
-        self._history(key).replace([to_words(message) for message in messages], with_aside=True)
+        self.history(key).replace([to_words(message) for message in messages], with_aside=True)
 
     def get_messages(self, key: str) -> list[ChatMessage]:
         """All messages of a key, oldest first."""
-        return list(map(from_message, self._history(key).messages(aside=True)))
+        return list(map(from_message, self.history(key).messages(aside=True)))
 
     def add_message(self, key: str, message: ChatMessage) -> None:
         """Add one message."""
-        self._history(key).append([to_words(message)])
+        self.history(key).append([to_words(message)])
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
         """Remove and return all messages of a key; None if there are none."""
         gone = self.get_messages(key)
-        self._history(key).clear()
+        self.history(key).clear()
         return gone or None
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         """Remove and return the message at a position."""
-        gone = self._history(key).remove(idx)
+        gone = self.history(key).remove(idx)
         return from_message(gone.message) if gone else None
 
     def delete_last_message(self, key: str) -> ChatMessage | None:
@@ -282,9 +270,6 @@ class RicordoLegacyChatStore(BaseChatStore):
     def get_keys(self) -> list[str]:
         """The user's sessions, most recent first."""
         return [session.id for session in sessions_of(self._memory, self.user_id, self.agent_id)]
-
-    def _history(self, key: str) -> History:
-        return self._histories(key)
 
 
 class RicordoMemoryBlock(BaseMemoryBlock[str]):

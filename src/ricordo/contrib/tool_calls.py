@@ -1,17 +1,23 @@
-"""Converts tool calls and times of other libraries to the form that Ricordo stores, which is the chat API's."""
+"""What adapters share: tool calls and times in the form that is stored, the user of a call, items, async methods.
 
+Tool calls are stored in the form of the chat API. An async method is its sync one in a worker thread.
+"""
+
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Any, TypeVar
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id
-from ricordo.memory import Memory
 from ricordo.records.turns import Owner, SessionInfo
 from ricordo.stores.items import PART_END
 from ricordo.stores.service_protocols import ItemTransaction
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
 
 
 def openai_call(name: str, arguments: Any, call_id: str | None) -> dict[str, Any]:
@@ -101,7 +107,7 @@ def user_of(source: UserSource[G], given: G) -> str:
     return check_id("user_id", found)
 
 
-def owner_of(memory: Memory, user_id: str) -> Owner:
+def owner_of(memory: "Memory", user_id: str) -> Owner:
     """The owner with this user id in a memory's tenant."""
     return _owner(memory.settings.tenant_id, check_id("user_id", user_id))
 
@@ -115,7 +121,7 @@ def _owner(tenant_id: str, user_id: str) -> Owner:
     return owner
 
 
-def sessions_of(memory: Memory, user_id: str, agent_id: str | None = None) -> list[SessionInfo]:
+def sessions_of(memory: "Memory", user_id: str, agent_id: str | None = None) -> list[SessionInfo]:
     """All sessions of a user, most recent first."""
     found = memory.sessions(user_id=user_id, agent_id=agent_id, limit=PAGE)
     page: list[SessionInfo] = found
@@ -126,12 +132,23 @@ def sessions_of(memory: Memory, user_id: str, agent_id: str | None = None) -> li
 
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def awaited(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The async form of a method."""
+
+    @wraps(method)
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self, *args, **kwargs)
+
+    return call
 
 
 class ItemCollection:
     """One collection of items in the store of a memory. Thread-safe."""
 
-    def __init__(self, memory: Memory, name: str) -> None:
+    def __init__(self, memory: "Memory", name: str) -> None:
         self._memory = memory
         self._name = name
 

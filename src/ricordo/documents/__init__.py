@@ -5,7 +5,7 @@ come out. `library` stores documents and searches them.
 """
 
 from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, chunk, kind_of, read_pdf
-from ricordo.documents.library import PieceIndex, RetrievedPiece, Retriever, as_chunk, rank
+from ricordo.documents.library import PieceIndex, RetrievedPiece, as_chunk, rank
 
 __all__ = [
     "KINDS",
@@ -14,7 +14,6 @@ __all__ = [
     "Piece",
     "PieceIndex",
     "RetrievedPiece",
-    "Retriever",
     "as_chunk",
     "chunk",
     "kind_of",

@@ -35,14 +35,6 @@ _MEANING = 0.5  # share of the score, if there are vectors
 _SPREAD = 2.0  # standard deviations below the mean at which a cosine counts 0
 
 
-class Retriever(Protocol):
-    """Finds chunks for a question: a `PieceIndex`, or the application's own search."""
-
-    def retrieve(self, question: str, limit: int) -> Sequence[Chunk]:
-        """At most `limit` chunks, best first; empty if none matches."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RetrievedPiece:
     """A piece with its score from 0 to 1 and the reasons in words."""
@@ -249,15 +241,13 @@ class Library:
         if kind == "pdf":
             if not isinstance(content, bytes):
                 raise ValidationError("content", "a PDF is bytes")
-            pages = read_pdf(content, title).replace("\0", "")
-            size, digest = len(content), hashlib.sha256(content).hexdigest()
-            name = check_id("id", document_id or f"doc-{digest[:12]}")
-            pieces = chunk(pages, kind, name, title)
+            text, data = read_pdf(content, title).replace("\0", ""), content
         else:
             text = check_text("text", _text(content), Limits(text_bytes=sys.maxsize), may_be_blank=True)
-            size, digest = len(text.encode()), hashlib.sha256(text.encode()).hexdigest()
-            name = check_id("id", document_id or f"doc-{digest[:12]}")
-            pieces = chunk(text, kind, name, title)
+            data = text.encode()
+        size, digest = len(data), hashlib.sha256(data).hexdigest()
+        name = check_id("id", document_id or f"doc-{digest[:12]}")
+        pieces = chunk(text, kind, name, title)
         if not pieces:
             raise ValidationError("content", f"{title!r} holds no text")
         document = Document(name, title, kind, digest, self._parts.clock.now(), len(pieces), size)

@@ -345,6 +345,11 @@ class LRU(Generic[K, V]):
         self.weight -= entry[1]
         return entry[0]
 
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._entries.clear()
+        self.weight = 0.0
+
     def remove_where(self, test: Callable[[K], bool]) -> None:
         """Remove the entries whose key passes a test."""
         for key in [key for key in self._entries if test(key)]:

@@ -4,6 +4,7 @@ Out: documents for `Memory.import_documents`, and a problem with its place for e
 is loaded whole, nothing is written, and no content raises: a damaged part becomes a problem and the rest is read.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -216,6 +217,47 @@ def _own_documents(listed: Iterable[JsonEntry | ImportProblem], name: str) -> It
             yield Imported(OWN, describe_path(name, each.path), each.value)
         else:
             yield ImportProblem(describe_path(name, each.path), "is not a session: expected a JSON object")
+
+
+def own_documents(lines: Iterable[str], read: Callable[[int], None]) -> Iterator[dict[str, Any] | Exception]:
+    """Ricordo's own documents from JSON lines, one at a time, or from one JSON text over many lines.
+
+    A line that is not JSON yields an error in its place, and reading continues. `read` is called with the bytes read.
+    """
+    taken = 0
+    source = iter(lines)
+    try:
+        first = next(source, "")
+        if _is_json(first):
+            source = chain([first], source)
+        else:  # one text over many lines, or damaged
+            whole = first + "".join(source)
+            source = iter([whole] if _is_json(whole) else whole.splitlines(keepends=True))
+        for number, line in enumerate(source, start=1):
+            taken += len(line.encode(errors="replace"))
+            read(taken)
+            if line.strip():
+                yield from _parsed(line, f"line {number}")
+    except UnicodeDecodeError as error:
+        yield ValidationError("file", f"is not text ({error}); give UTF-8")
+
+
+def _parsed(text: str, where: str) -> Iterator[dict[str, Any] | Exception]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        yield ValidationError(where, f"is not JSON ({error})")
+        return
+    for each in value if isinstance(value, list) else [value]:
+        yield each if isinstance(each, dict) else ValidationError(where, "expected a session as a JSON object")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _lines(text: CountingReader) -> Iterator[str]:

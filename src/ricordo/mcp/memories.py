@@ -235,16 +235,7 @@ def session_message(turn: Turn, message: Message) -> SpokenOut:
 
 def session_summary(info: SessionInfo) -> ToolSession:
     """A session in a list."""
-    return ToolSession(
-        id=info.id,
-        agent_id=info.agent_id,
-        title=info.title,
-        created_at=info.created_at,
-        last_active_at=info.last_active_at,
-        ended_at=info.ended_at,
-        turn_count=info.turn_count,
-        tags=list(info.tags),
-    )
+    return ToolSession.model_validate(info, from_attributes=True)
 
 
 def title_of(memory: ToolMemory) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from ricordo.topics.decay import DAY_SECONDS, DEFAULT_FADING, Fading, MemoryType, half_life, memory_type, priority
 
@@ -18,8 +18,8 @@ SummaryKind = Literal["condensation", "session"]
 FlagState = Literal["flagged", "quarantined", "released"]
 Subject = Literal["message", "fact", "summary", "title", "tag", "chunk"]
 
-FACT_KINDS: tuple[FactKind, ...] = ("name", "preference", "difficulty", "goal", "place", "date", "relation", "other")
-TRUST: tuple[Trust, ...] = ("operator", "user_said", "user_edit", "assistant_said", "import", "tool", "document")
+FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
+TRUST: tuple[Trust, ...] = get_args(Trust)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """What every record is made with: `record`, a frozen dataclass whose values are made quickly, and `canonical` JSON."""
 
-import json
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
+from json import JSONEncoder
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -35,6 +35,5 @@ def record(cls: type[T]) -> type[T]:
     return frozen
 
 
-def canonical(value: object) -> str:
-    """JSON with one spelling per value."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+# JSON with one spelling per value; one encoder, because `json.dumps` makes another with every call.
+canonical: Callable[[object], str] = JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode

@@ -14,15 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ricordo.contrib.agents_items import KEY, WHOLE, KeptItem, items_of, kept_as
+from ricordo.contrib.agents_items import KEY, WHOLE, KeptItem, items_of, kept_as, turn_of
+from ricordo.contrib.tool_calls import ItemCollection, body_of, path
 from ricordo.errors import ValidationError
 from ricordo.limits import is_id
 from ricordo.records.service import StoredItem
-from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id, open_turn, place, turn_id_of
+from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 from ricordo.server.openai_objects import as_list, check_pairs
 from ricordo.server.problems import ObjectNotFound
 from ricordo.server.sent_messages import CONVERSATION
-from ricordo.stores.items import PART_END
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
@@ -54,6 +54,7 @@ class Conversations:
     def __init__(self, memory: "Memory", owner: Owner) -> None:
         self._memory = memory
         self._owner = owner
+        self._spill = ItemCollection(memory, SPILLED)
 
     def create(self, conversation_id: str, items: Sequence[Json], metadata: Json | None) -> dict[str, Any]:
         """A new conversation with its first items; a request that is sent again finds it as it is."""
@@ -113,7 +114,7 @@ class Conversations:
             gone = self._find(info, item_id)
             turn, spilled = gone.turn, self._spilled_of(gone.turn)
             left = self._without(gone)
-            again = [_turn_of(left, replace(turn.as_new(), question=None, answer=None, steps=()))] if left else []
+            again = [turn_of(left, replace(turn.as_new(), question=None, answer=None, steps=()))] if left else []
             self._memory.store.turns.delete(self._owner, info.id, [turn.turn_number])
             self._memory.store.turns.load(info, again)
             pointers = set(map(KeptItem.pointer, left))
@@ -140,9 +141,8 @@ class Conversations:
                 if kept.spilled is None:
                     message = self._answered_already(info.id, kept) or session.add_message(**kept.fields)
                 else:
-                    item = StoredItem(
-                        _place(info.id), str(uuid4()), json.dumps(kept.spilled).encode(), session_id=info.id
-                    )
+                    body = json.dumps(kept.spilled).encode()
+                    item = StoredItem(path(info.id), str(uuid4()), body, session_id=info.id)
                     self._write([item])
                     message = session.add_message(**kept.fields | {"metadata": KeptItem.pointing(item.key)})
                     self._write([replace(item, turn_id=turn_id_of(message.id))])
@@ -197,20 +197,16 @@ class Conversations:
         return [shown_item(item, message.id, position) for position, item in enumerate(found)]
 
     def _spilled(self, session_id: str, key: str) -> Json | None:
-        store, now = self._memory.store.items, self._memory.clock.now()
-        found = store.read(self._owner, SPILLED, now, lambda items: items.get(_place(session_id), key))
-        return None if found is None else json.loads(found.body)
+        found = self._spill.read(self._owner, lambda items: body_of(items, path(session_id), key))
+        return None if found is None else json.loads(found)
 
     def _spilled_of(self, turn: Turn) -> list[StoredItem]:
-        keys = [(_place(turn.session_id), key) for key in map(KeptItem.pointer, turn.messages) if key]
-        store, now = self._memory.store.items, self._memory.clock.now()
-        return list(store.read(self._owner, SPILLED, now, lambda items: items.get_all(keys))) if keys else []
+        keys = [(path(turn.session_id), key) for key in map(KeptItem.pointer, turn.messages) if key]
+        return self._spill.read(self._owner, lambda items: items.get_all(keys)) if keys else []
 
     def _write(self, items: Sequence[StoredItem]) -> None:
-        if items:
-            store, now = self._memory.store.items, self._memory.clock.now()
-            for item in items:
-                store.write(self._owner, SPILLED, now, partial(_put, item))
+        for item in items:
+            self._spill.write(self._owner, partial(_put, item))
 
     def _without(self, gone: PlacedItem) -> list[Message]:
         """The messages of a turn without one item.
@@ -312,20 +308,5 @@ def _shrunk(message: Message, position: int, items: int) -> Message | None:
     return replace(message, tool_calls=calls)
 
 
-def _turn_of(messages: Sequence[Message], empty: Turn) -> Turn:
-    """A turn that holds these messages."""
-    turn = empty
-    for position, message in enumerate(messages):
-        if position and place(message, turn) == "answer":
-            turn = replace(turn, answer=replace(message, id=message_id(turn.id, "response")))
-        else:
-            turn = open_turn(turn, message)
-    return turn.sealed()
-
-
 def _put(item: StoredItem, items: "ItemTransaction") -> None:
     items.put(item)
-
-
-def _place(session_id: str) -> str:
-    return f"{session_id}{PART_END}"

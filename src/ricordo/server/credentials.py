@@ -9,7 +9,6 @@ import json
 import logging
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +20,7 @@ from urllib.request import urlopen
 
 import jwt
 
+from ricordo.engine.core import LRU
 from ricordo.errors import RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id
 from ricordo.records.service import ApiKey
@@ -151,17 +151,17 @@ class ApiKeys:
         self._clock = clock
         self._on_disk = on_disk
         self._confirmed: dict[str, tuple[float, ApiKey]] = {}  # what the file on disk lacks
-        self._saved_at: OrderedDict[str, float] = OrderedDict()
-        self._cached: OrderedDict[str, tuple[float, ApiKey | None]] = OrderedDict()
+        self._saved_at: LRU[str, float] = LRU(MAX_CACHED_KEYS)
+        self._cached: LRU[str, tuple[float, ApiKey | None]] = LRU(MAX_CACHED_KEYS)
         self._used: dict[str, ApiKey] = {}
-        self._recorded: OrderedDict[str, float] = OrderedDict()
+        self._recorded: LRU[str, float] = LRU(MAX_CACHED_KEYS)
         self._lock = threading.Lock()
 
     def find(self, key: str) -> ApiKey | None:
         """The stored key; None if it is unknown or revoked."""
         digest, now = key_digest(key), self._clock()
         with self._lock:
-            cached_at, found = self._cached.get(digest, (float("-inf"), None))
+            cached_at, found = self._cached.get(digest) or (float("-inf"), None)
         if now - cached_at > CACHE_SECONDS:
             try:
                 found = self._store.keys.by_digest(digest)
@@ -201,11 +201,7 @@ class ApiKeys:
         moment = self._clock()
         with self._lock:
             used, self._used = self._used, {}
-            due = {
-                digest: key
-                for digest, key in used.items()
-                if moment - self._recorded.get(digest, float("-inf")) >= USE_INTERVAL_SECONDS
-            }
+            due = {digest: key for digest, key in used.items() if _is_due(self._recorded, digest, moment)}
         for digest, key in due.items():
             try:
                 self._store.keys.used(key, now)
@@ -213,29 +209,25 @@ class ApiKeys:
                 log.warning("the use of an API key could not be stored: %s", error, extra={"operation": "key_used"})
                 return
             with self._lock:
-                self._recorded[digest] = moment
-                _evict(self._recorded)
+                self._recorded.put(digest, moment)
 
     def _confirm(self, digest: str, now: float, key: ApiKey | None) -> None:
         """Remember to write a valid key to disk."""
         if not self._on_disk or key is None or not key.is_valid:
             return
         with self._lock:
-            if now - self._saved_at.get(digest, float("-inf")) >= USE_INTERVAL_SECONDS:
-                self._saved_at[digest] = now
-                _evict(self._saved_at)
+            if _is_due(self._saved_at, digest, now):
+                self._saved_at.put(digest, now)
                 self._confirmed[digest] = (self._on_disk.now(), key)
 
     def _cache(self, digest: str, now: float, key: ApiKey | None) -> None:
         with self._lock:
-            self._cached[digest] = (now, key)
-            self._cached.move_to_end(digest)
-            _evict(self._cached)
+            self._cached.put(digest, (now, key))
 
 
-def _evict(cache: OrderedDict[str, Any]) -> None:
-    while len(cache) > MAX_CACHED_KEYS:
-        cache.popitem(last=False)
+def _is_due(last: LRU[str, float], digest: str, now: float) -> bool:
+    before = last.get(digest)
+    return before is None or now - before >= USE_INTERVAL_SECONDS
 
 
 class JwtVerifier:

@@ -9,7 +9,6 @@ of a turn can be read again. Nor are responses that hold a secret (`Cache-Contro
 import asyncio
 import hashlib
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ricordo.engine.core import LRU
 from ricordo.errors import RicordoError
 from ricordo.server.credentials import bearer_token
 from ricordo.server.problems import problem_response
@@ -58,7 +58,6 @@ class StoredResponse:
     started_at: float
     owner: "Owner | None" = None
     messages: list[Message] = field(default_factory=list)
-    size: int = 0
     secret: bool = False
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -69,8 +68,7 @@ class IdempotencyMiddleware:
     def __init__(self, app: ASGIApp, service: "Service") -> None:
         self._app = app
         self._service = service
-        self._responses: OrderedDict[tuple[str, ...], StoredResponse] = OrderedDict()
-        self._bytes = 0
+        self._responses: LRU[tuple[str, ...], StoredResponse] = LRU(MAX_RESPONSES, MAX_BYTES)
         self._lock = threading.Lock()
         service.on_forget(self._forget)
 
@@ -120,22 +118,18 @@ class IdempotencyMiddleware:
 
     def _find(self, name: tuple[str, ...]) -> StoredResponse | None:
         with self._lock:
-            kept = self._responses.get(name)
+            kept = self._responses.peek(name)
             if kept is not None and monotonic() - kept.started_at > KEEP_SECONDS:
-                self._drop(name)
+                self._responses.pop(name)
                 return None
             return kept
-
-    def _drop(self, name: tuple[str, ...]) -> None:
-        gone = self._responses.pop(name, None)
-        self._bytes -= gone.size if gone else 0
 
     async def _respond(
         self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, body: bytes, receive: Receive, send: Send
     ) -> None:
         """Pass the request on, and cache its response."""
         with self._lock:
-            self._responses[name] = kept
+            self._responses.put(name, kept)
         messages: list[Message] = []
         status, size = 500, 0
 
@@ -159,23 +153,22 @@ class IdempotencyMiddleware:
         self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, messages: list[Message], status: int, size: int
     ) -> None:
         if status >= 400:  # nothing was done, and the same request may work later
-            self._drop(name)
+            self._responses.pop(name)
             return
         kept.owner = scope["state"].get("owner")
         headers = Headers(raw=messages[0]["headers"]) if messages else Headers()
         kept.secret = headers.get("cache-control") == "no-store"
         is_stream = headers.get("content-type", "").startswith("text/event-stream")
         if size <= MAX_RESPONSE_BYTES and not is_stream and not kept.secret:
-            kept.messages, kept.size = messages, size
-            self._bytes += size
-        while self._responses and (len(self._responses) > MAX_RESPONSES or self._bytes > MAX_BYTES):
-            self._drop(next(iter(self._responses)))
+            kept.messages = messages
+            if self._responses.peek(name) is kept:  # it was not forgotten meanwhile
+                self._responses.put(name, kept, size)
 
     def _forget(self, owner: "Owner") -> None:
         """Drop the responses of an owner whose data is deleted."""
         with self._lock:
-            for name in [name for name, kept in self._responses.items() if kept.owner == owner]:
-                self._drop(name)
+            theirs = {name for name in self._responses if (kept := self._responses.peek(name)) and kept.owner == owner}
+            self._responses.remove_where(theirs.__contains__)
 
 
 def _unprocessable(scope: Scope, reason: str) -> Response:

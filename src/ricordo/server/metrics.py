@@ -5,7 +5,7 @@ from the stored data, within a bound on what is read, and are cached for a minut
 """
 
 import threading
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import prometheus_client as prometheus
 
+from ricordo.engine.core import LRU
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.derived import Summary
 from ricordo.records.turns import Message, Owner, SessionInfo, StoredReceipt, Turn
@@ -284,22 +285,19 @@ class DailySeries:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._cached: OrderedDict[tuple[str, str | None, int], tuple[float, dict[str, Any]]] = OrderedDict()
+        self._cached: LRU[tuple[str, str | None, int], tuple[float, dict[str, Any]]] = LRU(MAX_CACHED_SERIES)
         self._lock = threading.Lock()
 
     def days(self, tenant_id: str, user_id: str | None, days: int, now: datetime) -> dict[str, Any]:
         """The last `days` days up to today, of one user or of the whole tenant."""
         key = (tenant_id, user_id, days)
         with self._lock:
-            cached_at, cached = self._cached.get(key, (float("-inf"), {}))
+            cached_at, cached = self._cached.get(key) or (float("-inf"), {})
         if monotonic() - cached_at < SERIES_CACHE_SECONDS:
             return cached
         made = self._build(tenant_id, user_id, days, now)
         with self._lock:
-            self._cached[key] = (monotonic(), made)
-            self._cached.move_to_end(key)
-            while len(self._cached) > MAX_CACHED_SERIES:
-                self._cached.popitem(last=False)
+            self._cached.put(key, (monotonic(), made))
         return made
 
     def _build(self, tenant_id: str, user_id: str | None, days: int, now: datetime) -> dict[str, Any]:

@@ -8,7 +8,7 @@ window of one minute for each client: the digest of its credential, or else its 
 import hashlib
 import logging
 import re
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from itertools import accumulate
 from math import ceil
@@ -25,6 +25,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from ricordo.engine.core import LRU
 from ricordo.errors import RicordoError
 from ricordo.server.credentials import AuthError, bearer_token, is_api_key
 from ricordo.server.logging import failure_fields
@@ -306,14 +307,14 @@ class RateLimiter:
     def __init__(self, limit: int, clock: Callable[[], float] = monotonic) -> None:
         self._limit = limit
         self._clock = clock
-        self._times: OrderedDict[str, deque[float]] = OrderedDict()
+        self._times: LRU[str, deque[float]] = LRU(MAX_CLIENTS)
 
     def __len__(self) -> int:
         return len(self._times)
 
     def allows(self, key: str) -> bool:
         """Whether another event is within the limit now."""
-        times = self._times.get(key)
+        times = self._times.peek(key)
         if not times:
             return True
         window_start = self._clock() - WINDOW_SECONDS
@@ -326,19 +327,20 @@ class RateLimiter:
         if not self.allows(key):
             return False
         now = self._clock()
-        self._times.setdefault(key, deque()).append(now)
-        self._times.move_to_end(key)
-        while len(self._times) > MAX_CLIENTS or self._is_expired(next(iter(self._times)), now - WINDOW_SECONDS):
-            self._times.popitem(last=False)
+        times = self._times.peek(key) or deque()
+        times.append(now)
+        self._times.put(key, times)
+        while self._is_expired(oldest := next(iter(self._times)), now - WINDOW_SECONDS):
+            self._times.pop(oldest)
         return True
 
     def retry_after(self, key: str) -> float:
         """Seconds until the oldest event of the window has passed."""
-        times = self._times.get(key)
+        times = self._times.peek(key)
         return max(0.0, times[0] + WINDOW_SECONDS - self._clock()) if times else 0.0
 
     def _is_expired(self, key: str, window_start: float) -> bool:
-        times = self._times[key]
+        times = self._times.peek(key)
         return not times or times[-1] <= window_start
 
 
@@ -353,7 +355,7 @@ class RequestLimits:
         self._per_minute = requests_per_minute
         self._requests = RateLimiter(requests_per_minute)
         self._unauthorized = RateLimiter(MAX_UNAUTHORIZED)
-        self._valid: OrderedDict[str, None] = OrderedDict()
+        self._valid: LRU[str, None] = LRU(MAX_VALID_CREDENTIALS)
 
     def check(self, scope: Scope, headers: Headers) -> tuple[str, float] | None:
         """None if the request is within the limit; else what is exceeded, and the seconds to wait."""
@@ -379,11 +381,7 @@ class RequestLimits:
         if status == 401:
             self._unauthorized.hit(_address(scope))
         elif status < 400:
-            key = _client_key(scope, headers)
-            self._valid[key] = None
-            self._valid.move_to_end(key)
-            while len(self._valid) > MAX_VALID_CREDENTIALS:
-                self._valid.popitem(last=False)
+            self._valid.put(_client_key(scope, headers), None)
 
 
 def _address(scope: Scope) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict
 
+from ricordo.contrib.tool_calls import ItemCollection
 from ricordo.engine.core import new_id
 from ricordo.errors import StoreError, ValidationError
 from ricordo.limits import is_id
@@ -164,7 +165,7 @@ class StoredObjects:
     def __init__(self, memory: "Memory", owner: Owner, collection: str) -> None:
         self._memory = memory
         self._owner = owner
-        self._collection = collection
+        self._items = ItemCollection(memory, collection)
 
     def put(self, given: StoredObject) -> bool:
         """Keep an object, over an older one of its id; False if the database cannot: it is given all the same."""
@@ -179,7 +180,7 @@ class StoredObjects:
             items.put(replace(item, session_id=given.session_id, turn_id=given.turn_id))
 
         try:
-            self._memory.store.items.write(self._owner, self._collection, self._memory.clock.now(), work)
+            self._items.write(self._owner, work)
         except StoreError as error:  # it is away, or the session was deleted meanwhile
             about = {"operation": "keep", "tenant_id": self._owner.tenant_id, "user_id": self._owner.user_id}
             log.warning("an object could not be kept: %s", type(error).__name__, extra=about)
@@ -195,29 +196,17 @@ class StoredObjects:
     def delete(self, object_id: str) -> None:
         """Delete an object; the turn that it came from stays."""
         key = self._find(object_id).key
-        self._memory.store.items.write(
-            self._owner, self._collection, self._memory.clock.now(), lambda items: items.remove(_PLACE, key)
-        )
+        self._items.write(self._owner, lambda items: items.remove(_PLACE, key))
 
     def listed(self) -> list[dict[str, Any]]:
         """The newest objects, oldest first."""
-        found = self._memory.store.items.read(
-            self._owner,
-            self._collection,
-            self._memory.clock.now(),
-            lambda items: items.find(_PLACE, newest_first=True, limit=_LISTED),
-        )
+        found = self._items.read(self._owner, lambda items: items.find(_PLACE, newest_first=True, limit=_LISTED))
         return [json.loads(item.body)["object"] for item in reversed(found)]
 
     def _find(self, object_id: str, field: str = "id") -> StoredItem:
         if not is_id(object_id):
             raise ObjectNotFound(field, "there is nothing of this id for this user")
-        found = self._memory.store.items.read(
-            self._owner,
-            self._collection,
-            self._memory.clock.now(),
-            lambda items: items.find(_PLACE, tag=object_id, limit=1),
-        )
+        found = self._items.read(self._owner, lambda items: items.find(_PLACE, tag=object_id, limit=1))
         if not found:
             raise ObjectNotFound(field, f"there is nothing of the id {object_id!r} for this user")
         return found[0]

@@ -1,4 +1,7 @@
-"""Records as JSON for responses (plain dictionaries), and the cursors of paged lists."""
+"""Records as JSON for responses (plain dictionaries), and the cursors of paged lists.
+
+A dictionary may hold more than its response shows: the schema of the route leaves out the rest.
+"""
 
 import base64
 import binascii
@@ -18,9 +21,9 @@ from ricordo.people.facts.clauses import retold
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.recall.evidence import snowball_stems
 from ricordo.recall.search import Hit
-from ricordo.records.derived import Fact, Flag, Summary, Topic
-from ricordo.records.service import Document, StoredChunk
-from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
+from ricordo.records.derived import Fact, Topic
+from ricordo.records.service import Document, StoredChunk, as_json
+from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
 from ricordo.stores.protocols import Store
 from ricordo.topics.decay import Fading
 
@@ -37,24 +40,11 @@ _WORD = re.compile(r"\w+", re.UNICODE)
 
 def session_out(session: SessionInfo, opening: str | None = None) -> dict[str, Any]:
     """A session; `opening` is the beginning of its first question, where it has no title."""
-    hidden = (ARCHIVED, FEEDBACK)
-    return {
-        "id": session.id,
+    return as_json(session) | {
         "user_id": session.owner.user_id,
-        "agent_id": session.agent_id,
-        "title": session.title,
         "opening": opening,
-        "created_at": session.created_at,
-        "last_active_at": session.last_active_at,
-        "ended_at": session.ended_at,
-        "turn_count": session.turn_count,
-        "message_count": session.message_count,
-        "token_count": session.token_count,
-        "condensation_count": session.condensation_count,
-        "document_ids": list(session.document_ids),
         "project": session.project or None,
-        "tags": list(session.tags),
-        "metadata": {key: value for key, value in session.metadata.items() if key not in hidden},
+        "metadata": {key: value for key, value in session.metadata.items() if key not in (ARCHIVED, FEEDBACK)},
         "archived": bool(session.metadata.get(ARCHIVED)),
     }
 
@@ -71,22 +61,6 @@ def derived_out(store: Store, session: SessionInfo) -> list[dict[str, Any]]:
         {"kind": "summary", "id": each.id, "at": each.created_at, "text": each.text, "turn_number": each.first_turn}
         for each in summaries
     ]
-
-
-def message_out(message: Message) -> dict[str, Any]:
-    """A message."""
-    return {
-        "id": message.id,
-        "role": message.role,
-        "content": message.content,
-        "created_at": message.created_at,
-        "tokens": message.tokens,
-        "chunk_ids": list(message.chunk_ids),
-        "metadata": dict(message.metadata),
-        "tool_calls": [dict(call) for call in message.tool_calls],
-        "tool_call_id": message.tool_call_id,
-        "name": message.name,
-    }
 
 
 def opening_of(store: Store, session: SessionInfo) -> str | None:
@@ -117,7 +91,7 @@ def turn_out(turn: Turn, feedback: Mapping[str, bool] = MappingProxyType({})) ->
         "failure": turn.failure,
         "helpful": feedback.get(turn.id),
         "damage": turn.damage,
-        "messages": [message_out(message) for message in turn.messages],
+        "messages": [as_json(message) for message in turn.messages],
     }
 
 
@@ -150,30 +124,8 @@ def topic_out(topic: Topic, now: datetime, fading: Fading, archived_bytes: int =
 
 def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
     """A fact with its sources."""
-    return {
-        "id": fact.id,
-        "kind": fact.shown_kind,
-        "text": fact.text,
-        "sentence": fact_sentence(fact),
-        "about": fact.about,
-        "language": fact.language,
-        "valid_from": fact.valid_from,
-        "valid_to": fact.valid_to,
-        "superseded_by": fact.superseded_by,
-        "recorded_at": fact.recorded_at,
-        "made_by": fact.made_by,
-        "origin": fact.origin,
-        "pinned": fact.pinned,
-        "sources": [
-            {
-                "message_id": source.message_id,
-                "session_id": source.session_id,
-                "turn_number": turn_numbers.get(source.message_id),
-                "quote": source.quote,
-            }
-            for source in fact.sources
-        ],
-    }
+    sources = [as_json(each) | {"turn_number": turn_numbers.get(each.message_id)} for each in fact.sources]
+    return as_json(fact) | {"kind": fact.shown_kind, "sentence": fact_sentence(fact), "sources": sources}
 
 
 def fact_sentence(fact: Fact) -> str:
@@ -182,16 +134,6 @@ def fact_sentence(fact: Fact) -> str:
     told = (said and retold(said, fact.language, "second")) or fact.text.strip('«»“”"')
     told = f"{told[:1].upper()}{told[1:]}"
     return told if not told or told[-1] in ".!?…" else f"{told}."
-
-
-def summary_out(summary: Summary) -> dict[str, Any]:
-    """A summary with the turns that it covers."""
-    return asdict(summary) | {"topics": list(summary.topics)}
-
-
-def flag_out(flag: Flag) -> dict[str, Any]:
-    """A flag with its rules."""
-    return asdict(flag) | {"rules": list(flag.rules)}
 
 
 def reference_out(reference: Resolved) -> dict[str, Any]:
@@ -225,30 +167,12 @@ def turn_numbers(store: Store, owner: Owner, facts: Iterable[Fact]) -> dict[str,
 
 def document_out(document: Document, owner: Owner) -> dict[str, Any]:
     """A document; `shared` if it is in the tenant's library."""
-    return {
-        "id": document.id,
-        "title": document.title,
-        "kind": document.kind,
-        "created_at": document.created_at,
-        "chunk_count": document.chunk_count,
-        "bytes": document.bytes,
-        "shared": owner.is_reserved,
-    }
+    return as_json(document) | {"shared": owner.is_reserved}
 
 
 def chunk_out(chunk: StoredChunk, document: Document) -> dict[str, Any]:
     """A passage of a document."""
-    return {
-        "id": chunk.id,
-        "document_id": document.id,
-        "title": document.title,
-        "heading": chunk.heading,
-        "text": chunk.text,
-        "page": chunk.page,
-        "start": chunk.start,
-        "end": chunk.end,
-        "position": chunk.position,
-    }
+    return asdict(chunk) | {"document_id": document.id, "title": document.title}
 
 
 def hit_out(store: Store, owner: Owner, hit: Hit, query_stems: set[str]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ routes: the caller, and the user whose data the request is about.
 import logging
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -24,7 +23,7 @@ from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, Done, Event, Started
 from ricordo.documents.library import Library
 from ricordo.engine import LLM, TokenCounter
-from ricordo.engine.core import choose_llms
+from ricordo.engine.core import LRU, choose_llms
 from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.languages.registry import languages
@@ -70,8 +69,8 @@ class Service:
         self.options = options
         self.models: tuple[LLM, ...] = (llm,) if llm else choose_llms(settings.llm, counting=self._counter)
         self._jwt = JwtVerifier(options)
-        self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
-        self._served: OrderedDict[str, None] = OrderedDict()
+        self._tenants: LRU[str, tuple[Memory, Library, Chat]] = LRU(MOST_TENANTS)
+        self._served: LRU[str, None] = LRU(MOST_SERVED)
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(options.concurrent_chats, thread_name_prefix="ricordo-chat")
         self.answers = AnswerRegistry(self._executor, error_body, options.concurrent_chats)
@@ -131,20 +130,15 @@ class Service:
 
     def _of(self, tenant_id: str) -> tuple[Memory, Library, Chat]:
         with self._lock:
-            if tenant_id not in self._tenants:
-                while len(self._tenants) >= MOST_TENANTS:
-                    self._tenants.popitem(last=False)  # requests and jobs that use it continue
-                memory = Memory(
-                    self.store, replace(self.settings, tenant_id=tenant_id), llm=next(iter(self.models), None)
-                )
+            self._served.put(tenant_id, None)
+            known = self._tenants.get(tenant_id)
+            if known is None:
+                settings = replace(self.settings, tenant_id=tenant_id)
+                memory = Memory(self.store, settings, llm=next(iter(self.models), None))
                 library = Library(memory, self.store.documents)
-                self._tenants[tenant_id] = (memory, library, Chat(memory, passages=library))
-            self._tenants.move_to_end(tenant_id)
-            self._served[tenant_id] = None
-            self._served.move_to_end(tenant_id)
-            while len(self._served) > MOST_SERVED:
-                self._served.popitem(last=False)
-            return self._tenants[tenant_id]
+                known = memory, library, Chat(memory, passages=library)
+                self._tenants.put(tenant_id, known)  # requests and jobs that use the evicted one continue
+            return known
 
     def warm(self) -> None:
         """Load what the first answer needs, so that it is as quick as the second; waits `WARM_SECONDS` at most."""
@@ -224,8 +218,8 @@ class Service:
         """Finish the running answers, then the work after their turns, and close the store."""
         self._executor.shutdown(wait=True, cancel_futures=True)
         with self._lock:
-            tenants, self._tenants = list(self._tenants.values()), OrderedDict()
-        for memory, _, _ in tenants:
+            tenants, self._tenants = self._tenants, LRU(MOST_TENANTS)
+        for memory, _, _ in tenants.values():
             memory.rest()
         with suppress(StoreError):
             self.jobs.flush()

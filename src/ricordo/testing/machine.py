@@ -8,7 +8,7 @@ the rule and not the exception.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from uuid import uuid4
 
@@ -171,15 +171,13 @@ def known(
 
 def stores_agree(open_stores: Callable[[], Sequence[Store]]) -> type[RuleBasedStateMachine]:
     """A machine over stores that are opened once; each run of it has a tenant of its own."""
-    opened: list[Store] = []
+    return on_stores(_Agreement, open_stores)
 
-    class StoresAgree(_Agreement):
-        def stores(self) -> Sequence[Store]:
-            if not opened:
-                opened.extend(open_stores())
-            return opened
 
-    return StoresAgree
+def on_stores(rules: type[Agreement], open_stores: Callable[[], Sequence[Store]]) -> type[Agreement]:
+    """The rules over these stores."""
+    opened = cache(open_stores)
+    return type("StoresAgree", (rules,), {"stores": lambda self: opened()})
 
 
 class _Agreement(PeopleRules):

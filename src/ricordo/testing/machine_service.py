@@ -14,7 +14,7 @@ from ricordo.stores.items import PART_END
 from ricordo.stores.protocols import Store
 from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.testing.fakes import START, a_document, a_key, a_turn, some_chunks
-from ricordo.testing.machine import Agreement, moments, people, sessions
+from ricordo.testing.machine import Agreement, moments, on_stores, people, sessions
 
 names = st.sampled_from(["d1", "d2", "d3"])
 job_kinds = st.sampled_from(["facts", "topics"])
@@ -27,15 +27,7 @@ HOLD = timedelta(hours=2)
 
 def services_agree(open_stores: Callable[[], Sequence[Store]]) -> type[RuleBasedStateMachine]:
     """A machine over stores that are opened once; each run of it has a tenant of its own."""
-    opened: list[Store] = []
-
-    class ServicesAgree(_ServiceRules):
-        def stores(self) -> Sequence[Store]:
-            if not opened:
-                opened.extend(open_stores())
-            return opened
-
-    return ServicesAgree
+    return on_stores(_ServiceRules, open_stores)
 
 
 class _ServiceRules(Agreement):

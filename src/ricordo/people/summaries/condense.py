@@ -5,7 +5,6 @@ is not read again with every turn. Its turns are read only when condensation is 
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -21,11 +20,12 @@ from ricordo.people.summaries.summarise import (
     summarise_session,
     writer_of,
 )
-from ricordo.records.derived import Summary, Trust
+from ricordo.records.derived import Summary, SummaryKind, Trust
 from ricordo.records.turns import Owner, SessionChanges
 from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of, signals
 
 if TYPE_CHECKING:
+    from ricordo.people.summaries.layout import SummaryDraft
     from ricordo.records.turns import SessionInfo, Turn
     from ricordo.settings import CondensationSettings
 
@@ -105,26 +105,33 @@ def condense_now(
     )
     if made is None:
         return None
-    now = engine.clock.now()
-    summary = Summary(
-        id=new_id(now),
-        session_id=session_id,
-        agent_id=selected[-1].agent_id,
-        kind="condensation",
-        text=made.text,
-        first_turn=made.covers.first_turn,
-        last_turn=made.covers.last_turn,
-        topics=made.topics,
-        created_at=now,
-        tokens=made.tokens,
-        counter=engine.counter.name,
-        made_by=made.made_by,
-        origin=least_trusted([*_origins(selected), *([already.origin] if already else [])]),
-    )
+    origin = least_trusted([*_origins(selected), *([already.origin] if already else [])])
+    summary = _summary(engine, made, "condensation", selected[-1], engine.clock.now(), origin)
     if not store_summary(engine, owner, summary, selected, unfit, already):
         return None
     screen.summary(engine, owner, summary)
     return summary
+
+
+def _summary(
+    engine: Engine, made: "SummaryDraft", kind: SummaryKind, last: "Turn", created_at: datetime, origin: Trust
+) -> Summary:
+    """The record of a draft that ends with this turn."""
+    return Summary(
+        id=new_id(engine.clock.now()),
+        session_id=last.session_id,
+        agent_id=last.agent_id,
+        kind=kind,
+        text=made.text,
+        first_turn=made.covers.first_turn,
+        last_turn=made.covers.last_turn,
+        topics=made.topics,
+        created_at=created_at,
+        tokens=made.tokens,
+        counter=engine.counter.name,
+        made_by=made.made_by,
+        origin=origin,
+    )
 
 
 def store_summary(
@@ -163,7 +170,7 @@ def summary_tokens(settings: "CondensationSettings") -> int:
     return min(max(settings.condense_tokens // 50, MIN_SUMMARY_TOKENS), MAX_SUMMARY_TOKENS)
 
 
-def _origins(turns: tuple["Turn", ...]) -> list[Trust]:
+def _origins(turns: Sequence["Turn"]) -> list[Trust]:
     return [origin_of(message.role, turn.origin) for turn in turns for message in turn.messages]
 
 
@@ -184,13 +191,6 @@ def turns_to_condense(
     if sum(len(turn.messages) for turn in old) < settings.condense_least:
         return None
     return TurnRange(old[0].turn_number, old[-1].turn_number)
-
-
-def extended_range(already: Summary | None, added: TurnRange) -> TurnRange:
-    """The turns that an extended summary covers."""
-    if already is None:
-        return added
-    return TurnRange(min(already.first_turn, added.first_turn), max(already.last_turn, added.last_turn))
 
 
 def _older_turns(turns: Sequence["Turn"], keep: int) -> Sequence["Turn"]:
@@ -219,22 +219,8 @@ def write_session_summary(
     made = summarise_session(redacted, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
-    now = engine.clock.now()
-    summary = Summary(
-        id=new_id(now),
-        session_id=session.id,
-        agent_id=session.agent_id,
-        kind="session",
-        text=made.text,
-        first_turn=made.covers.first_turn,
-        last_turn=made.covers.last_turn,
-        topics=made.topics,
-        created_at=_last_turn_time(turns, session),
-        tokens=made.tokens,
-        counter=engine.counter.name,
-        made_by=made.made_by,
-        origin=least_trusted(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
-    )
+    moment, origin = _last_turn_time(turns, session), least_trusted(_origins(turns))
+    summary = replace(_summary(engine, made, "session", turns[-1], moment, origin), agent_id=session.agent_id)
     if not store_summary(engine, owner, summary, turns, unfit):
         again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
@@ -260,7 +246,7 @@ class Untitled:
     """Sessions without a possible title and their number of turns, so that a model is not asked again."""
 
     def __init__(self, engine: Engine) -> None:
-        self._looked_at: OrderedDict[tuple[Owner, str], int] = OrderedDict()
+        self._looked_at: LRU[tuple[Owner, str], int] = LRU(MAX_UNTITLED)
 
     def has(self, owner: Owner, session_id: str, turns: int) -> bool:
         """Whether this number of turns gave no title."""
@@ -268,14 +254,11 @@ class Untitled:
 
     def add(self, owner: Owner, session_id: str, turns: int) -> None:
         """Record that this number of turns gave no title."""
-        self._looked_at[owner, session_id] = turns
-        while len(self._looked_at) > MAX_UNTITLED:
-            self._looked_at.popitem(last=False)
+        self._looked_at.put((owner, session_id), turns)
 
     def forget(self, owner: Owner) -> None:
         """Drop the entries of an owner."""
-        for key in [key for key in self._looked_at if key[0] == owner]:
-            self._looked_at.pop(key, None)
+        self._looked_at.remove_where(lambda key: key[0] == owner)
 
 
 def name_session(engine: Engine, owner: Owner, session_id: str) -> None:

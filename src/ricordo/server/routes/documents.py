@@ -22,22 +22,21 @@ from starlette.exceptions import HTTPException
 
 from ricordo.documents.chunks import Kind, kind_of
 from ricordo.engine.core import new_id
-from ricordo.errors import NotFoundError, RicordoError, ValidationError
-from ricordo.imports.json_stream import ITEM_FORMAT
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.imports.json_stream import ITEM_FORMAT, OWN
+from ricordo.imports.read import own_documents
 from ricordo.imports.run import as_import, import_path
 from ricordo.memory import Memory
-from ricordo.records.service import Document, ImportResult
-from ricordo.records.turns import Owner, Turn, library_of
+from ricordo.records.service import Document
+from ricordo.records.turns import Owner, library_of
 from ricordo.server import tenant_schemas as schemas
 from ricordo.server.presenters import chunk_out, decode_cursor, document_out, encode_cursor
 from ricordo.server.problems import error_body
 from ricordo.server.service import Limit, Project, RequestUser, UserDep, path_id
 from ricordo.server.streams import SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream, sse_response
-from ricordo.stores.memory import MemoryStore
 
 router = APIRouter()
 
-OWN_FORMAT = "ricordo"
 MAX_FORM_FIELDS = 8
 Documents = Iterable[Mapping[str, Any] | Exception]
 Progress = Callable[[Mapping[str, int]], None]
@@ -268,30 +267,29 @@ class FileImport:
 
     def run(self, memory: Memory, progress: Progress) -> dict[str, Any]:
         """Import every session; one that cannot be imported is reported in `errors`."""
-        if self.format == OWN_FORMAT or (self.format == "auto" and _is_own_export(self.path)):
+        own = self.format == OWN or (self.format == "auto" and _is_own_export(self.path))
+        if own and not self.dry_run:
             return self._run_own(memory, progress)
-        return self._run_other(memory, progress)
+        return self._run_other(memory, OWN if own else self.format, progress)
 
     def _run_own(self, memory: Memory, progress: Progress) -> dict[str, Any]:
-        documents: Documents = read_export(self.path)
+        documents: Documents = _own_documents(self.path)
         if self.user_id is not None:  # the claims of a file that a user sends are not trusted
             documents = (each if isinstance(each, Exception) else as_import(each) for each in documents)
+        result = memory.import_documents(
+            documents,
+            user_id=self.user_id,
+            progress=lambda done: progress({"documents": done}),
+            project=self.project,
+        )
+        return self._report(OWN, result)
 
-        def step(done: int) -> None:
-            progress({"documents": done})
-
-        if self.dry_run:
-            result = _dry_run(memory, documents, self.user_id, step)
-        else:
-            result = memory.import_documents(documents, user_id=self.user_id, progress=step, project=self.project)
-        return self._report(OWN_FORMAT, result)
-
-    def _run_other(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+    def _run_other(self, memory: Memory, form: str, progress: Progress) -> dict[str, Any]:
         result = import_path(
             memory,
             self.path,
             user_id=self.user_id,
-            format=self.format,
+            format=form,
             dry_run=self.dry_run,
             name=self.name or "the file",
             project=self.project,
@@ -312,65 +310,18 @@ class FileImport:
         }
 
 
-def read_export(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
-    """The sessions of Ricordo's own export: JSON lines, or one JSON text."""
+def _own_documents(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
+    """The documents of Ricordo's own export, without items: an adapter may unpickle what it finds there."""
     with path.open(encoding="utf-8-sig", errors="replace") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            value = _parse_json(line)
-            if isinstance(value, ValueError) and number == 1:
-                yield from _sessions_in(_parse_json(line + lines.read()), "file")
-                return
-            yield from _sessions_in(value, f"line {number}")
-
-
-def _parse_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return ValueError(f"is not JSON ({type(error).__name__})")
-
-
-def _sessions_in(value: Any, where: str) -> Iterator[Mapping[str, Any] | Exception]:
-    for each in value if isinstance(value, list) else [value]:
-        if isinstance(each, ValueError):
-            yield ValidationError(where, str(each))
-        else:
-            # Items are for the operator to import: an adapter may unpickle what it finds there.
-            is_session = isinstance(each, dict) and each.get("format") != ITEM_FORMAT
-            yield each if is_session else ValidationError(where, "expected a session as a JSON object")
+        for each in own_documents(lines, lambda done: None):
+            is_item = isinstance(each, Mapping) and each.get("format") == ITEM_FORMAT
+            yield (ValidationError("file", "holds an item, which the operator imports") if is_item else each)
 
 
 def _is_own_export(path: Path) -> bool:
     """Whether the first document has a session and turns."""
-    first = next(iter(read_export(path)), None)
+    first = next(_own_documents(path), None)
     return isinstance(first, Mapping) and isinstance(first.get("session"), Mapping) and "turns" in first
-
-
-def _dry_run(
-    memory: Memory, documents: Documents, user_id: str | None, progress: Callable[[int], None]
-) -> ImportResult:
-    """The result of an import, done in a temporary store and compared with the real one."""
-    with Memory(MemoryStore(), memory.settings, clock=memory.clock, counter=memory.counter, llm=memory.llm) as scratch:
-        result = scratch.import_documents(documents, user_id=user_id, progress=progress)
-        sessions = known = 0
-        errors = list(result.errors)
-        for owner in list(scratch.store.owners(memory.settings.tenant_id)):
-            for document in scratch.store.sessions.page(owner, limit=10**9):
-                sessions += memory.store.sessions.get(owner, document.id) is None
-                for turn in scratch.store.turns.page(owner, document.id):
-                    try:
-                        known += _is_known(turn, memory.store.turns.get(owner, turn.id))
-                    except RicordoError as error:
-                        errors.append(f"session {document.id!r}: {error}")
-    return ImportResult(sessions, result.turns_added - known, known, tuple(errors))
-
-
-def _is_known(turn: Turn, stored: Turn | None) -> bool:
-    if stored is not None and not turn.repeats(stored):
-        raise ValidationError("turn", f"{turn.id!r} is stored with other content")
-    return stored is not None
 
 
 @asynccontextmanager

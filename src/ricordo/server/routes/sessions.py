@@ -12,6 +12,7 @@ from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import LARGEST
 from ricordo.prompt.receipt import from_stored
 from ricordo.records.derived import Topic
+from ricordo.records.service import as_json
 from ricordo.records.turns import Block, Owner, SessionInfo
 from ricordo.server import chat_schemas as chat
 from ricordo.server import tenant_schemas as tenant
@@ -25,12 +26,10 @@ from ricordo.server.presenters import (
     derived_out,
     encode_cursor,
     fact_out,
-    message_out,
     named_items,
     opening_of,
     reference_out,
     session_out,
-    summary_out,
     topic_out,
     turn_numbers,
     turn_out,
@@ -171,7 +170,7 @@ def add(session_id: str, body: chat.MessageIn, user: UserDep, idempotency_key: K
             name=body.name,
         )
         user.service.jobs.note(user.owner, session.id)
-        return message_out(message)
+        return as_json(message)
     if body.query is None or body.role is not None or body.content is not None:
         raise ValidationError("body", "give role and content, or query and response")
     turn_id = body.turn_id
@@ -302,7 +301,7 @@ def trace(session_id: str, turn_number: Annotated[int, Path(ge=1, le=LARGEST)], 
 @router.get("/{session_id}/summaries", response_model=tenant.SummariesOut, tags=SESSIONS)
 def summaries(session_id: str, user: UserDep, limit: Limit = 50) -> dict[str, Any]:
     """The summaries of a session with the turns that they cover, newest first."""
-    return {"items": [summary_out(each) for each in user.session(session_id).summaries(limit=limit)]}
+    return {"items": [as_json(each) for each in user.session(session_id).summaries(limit=limit)]}
 
 
 @router.post("/{session_id}/forget-derived", response_model=tenant.Removed, tags=SESSIONS)
@@ -318,7 +317,7 @@ def end(session_id: str, user: UserDep) -> dict[str, Any]:
     numbers = turn_numbers(user.memory.store, user.owner, ended.facts)
     return {
         "session": session_out(ended.session),
-        "summary": summary_out(ended.summary) if ended.summary else None,
+        "summary": as_json(ended.summary) if ended.summary else None,
         "facts": [fact_out(fact, numbers) for fact in ended.facts],
         "topics": list(ended.topics),
         "made_by": ended.made_by,

@@ -16,11 +16,12 @@ from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import Limits, check_text
 from ricordo.people.profile import profile_json
 from ricordo.recall.evidence import snowball_stems
+from ricordo.records.derived import FactKind
 from ricordo.records.service import ApiKey, as_json
 from ricordo.records.turns import Owner
 from ricordo.server import tenant_schemas as schemas
 from ricordo.server.credentials import check_user_id, generate_key
-from ricordo.server.presenters import fact_out, flag_out, hit_out, turn_numbers
+from ricordo.server.presenters import fact_out, hit_out, turn_numbers
 from ricordo.server.service import CallerDep, Limit, Project, Service, ServiceDep, UserDep, path_id
 
 router = APIRouter()
@@ -41,9 +42,7 @@ class FactIn(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "Vivo a Torino"}]})
 
     text: Annotated[str, Field(min_length=1, max_length=200)]
-    kind: (
-        Literal["name", "preference", "difficulty", "goal", "place", "date", "relation", "other", "instruction"] | None
-    ) = None
+    kind: Literal[FactKind, "instruction"] | None = None
 
 
 class FactPatch(BaseModel):
@@ -118,13 +117,13 @@ def flags(
 ) -> dict[str, Any]:
     """Flags, newest first, without the text."""
     found = user.memory.flags(user.id, state=state, limit=limit)
-    return {"items": [flag_out(flag) for flag in found]}
+    return {"items": [as_json(flag) for flag in found]}
 
 
 @router.patch("/flags/{flag_id}", response_model=schemas.FlagOut, tags=PERSON)
 def set_flag(flag_id: str, body: schemas.FlagPatch, user: UserDep) -> dict[str, Any]:
     """Release a memory from quarantine, or put it back."""
-    return flag_out(user.memory.set_flag(path_id("flag", flag_id), body.state, user_id=user.id))
+    return as_json(user.memory.set_flag(path_id("flag", flag_id), body.state, user_id=user.id))
 
 
 @router.delete("/users/{named}", response_model=schemas.EraseOut, tags=PERSON)

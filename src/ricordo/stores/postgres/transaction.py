@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -16,6 +16,9 @@ import psycopg
 from ricordo.errors import StoreError
 from ricordo.records.turns import Owner
 from ricordo.stores.turn_rows import ENDLESS
+
+if TYPE_CHECKING:
+    from ricordo.stores.postgres.replica import ReadReplica
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -262,24 +265,8 @@ def row_security_for(role: ConnectedRole, *, required: bool) -> RowSecurity:
     return RowSecurity(None, role.citus)
 
 
-class Fetch(Protocol):
-    """Runs one statement that names its owner itself, where each connection has its role for good."""
-
-    def __call__(self, statement: str, values: Mapping[str, Any], *, resolve: bool = True) -> list[Row]:
-        """The rows, once they are committed."""
-        ...
-
-
-class Replica(Protocol):
-    """A copy of the database for reads that tolerate a lag."""
-
-    def read(self, owner: Owner, statement: str, values: Mapping[str, Any]) -> list[Row] | None:
-        """The rows; None if the primary has to be asked."""
-        ...
-
-    def note_write(self, owner: UUID) -> None:
-        """Something of an owner was written by this program."""
-        ...
+# Runs one statement that names its owner itself, where each connection has its role for good; its rows are committed.
+Fetch = Callable[..., list[Row]]
 
 
 class OwnerTransactions:
@@ -290,7 +277,7 @@ class OwnerTransactions:
         runner: TransactionRunner,
         security: RowSecurity,
         fetch: Fetch | None = None,
-        replica: Replica | None = None,
+        replica: "ReadReplica | None" = None,
     ) -> None:
         self.runner = runner
         self.security = security

@@ -19,6 +19,9 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
+from ricordo.stores.postgres.distribute import distribute
+from ricordo.testing.postgres import PostgresForTests
+
 URL_VARIABLE = "RICORDO_TEST_CITUS_URL"
 PROGRAMS_VARIABLE = "RICORDO_TEST_CITUS_BIN"
 SHARDS = 4  # of each table; a test has a handful of users
@@ -191,6 +194,32 @@ def register(url: str, workers: Sequence[str]) -> None:
         for worker in workers:
             parts = urlsplit(worker)
             connection.execute("SELECT citus_add_node(%s, %s::int)", (parts.hostname, parts.port or 5432))
+
+
+class ClusterForTests(PostgresForTests):
+    """A Citus cluster for a test run: every database exists on all of its nodes, with its tables distributed."""
+
+    def database(self) -> str:
+        """The URL of a fresh database with the schema applied; a copy would exist on the coordinator alone."""
+        made = self.empty_database()
+        distribute(made)
+        return made
+
+    def close(self) -> None:
+        """Drop the databases that were made."""
+        for name in self._made:
+            drop_database(self.url, name)
+
+    def _create(self, template: str) -> str:
+        name = next(self._names)
+        self._made.append(name)
+        return create_database(self.url, name)
+
+
+def server_for_tests() -> PostgresForTests:
+    """The cluster or the server that the environment names, or a server of our own."""
+    coordinator = os.environ.get(URL_VARIABLE)
+    return ClusterForTests(url=coordinator) if coordinator else PostgresForTests.from_environment()
 
 
 def _exists(account: str) -> bool:
