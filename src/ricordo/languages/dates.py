@@ -347,24 +347,25 @@ RULES: tuple[tuple[str, Reading], ...] = (
 
 
 @cache
-def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], Reading], ...]:
-    """Every rule with its pattern, for the languages that are known."""
+def _sources(known: "tuple[Language, ...]") -> tuple[tuple[str, Reading], ...]:
+    """Every rule with the source of its pattern, for the languages that are known."""
 
     def patterns(shape: str) -> list[str]:
         own = [_expression(each.calendar, one) for each in known for one in each.calendar.expressions.get(shape, ())]
         return own if shape.isidentifier() else [shape]
 
-    return tuple(
-        (re.compile(filled(rf"(?<!\w)(?:{pattern})(?!\w)")), reading)
-        for shape, reading in RULES
-        for pattern in patterns(shape)
-    )
+    return tuple((filled(rf"(?:{pattern})"), reading) for shape, reading in RULES for pattern in patterns(shape))
+
+
+@cache
+def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], Reading], ...]:
+    return tuple((re.compile(rf"(?<!\w){source}(?!\w)"), reading) for source, reading in _sources(known))
 
 
 @cache
 def _any_rule(known: "tuple[Language, ...]") -> re.Pattern[str]:
     """A pattern that is found wherever one of the rules is: searching once is faster than once for each."""
-    bodies = "|".join(pattern.pattern[len(r"(?<!\w)") : -len(r"(?!\w)")] for pattern, _ in _rules(known))
+    bodies = "|".join(source for source, _ in _sources(known))
     return re.compile(rf"(?<!\w)(?:{re.sub(r'[(][?]P=[a-z]+[)]', '.', re.sub(r'[?]P<[a-z]+>', '?:', bodies))})(?!\w)")
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -152,7 +153,7 @@ def decide(
     active = talk if talk is not None and talk.recent else None
     if active is not None and follow_up == "talk":
         return Decision(active.topic_id, "follow-up")
-    others = [topic for topic in topics if active is None or topic.id != active.topic_id]
+    others = [topic for topic in topics if topic.id != active.topic_id] if active else topics
     if active is not None and follow_up == "past":
         named = _named_topics(message, active, topics)
         if named and (back := _best_return(message, named, scale)):
@@ -195,13 +196,24 @@ def _named_topics(message: TopicMessage, talk: TalkState, topics: Sequence[Topic
 def _within_reach(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
     """The topics that could pass the threshold for staying with the help of their title; reading titles is slow."""
     least = scale.threshold + scale.spread * WEIGHTS.title
-    comparable = _comparable(message, topics)
-    return [topic for topic in comparable if vector_of(topic.centre) @ message.vector >= least]
+    comparable, centres = _comparable(message, topics)
+    near = matrix_of(centres) @ message.vector >= least - 0.001 if centres else ()
+    return [topic for topic in compress(comparable, near) if vector_of(topic.centre) @ message.vector >= least]
 
 
-def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> list[Topic]:
+def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> tuple[Sequence[Topic], tuple[bytes, ...]]:
+    """The topics whose centres are as long as the message's vector, and these centres."""
+    centres = tuple([topic.centre for topic in topics])
     size = message.vector.size.to_bytes(2, "little")  # as `dimensions_of` reads it, without a call for each
-    return [topic for topic in topics if topic.centre[SIZE_AT] == size]
+    if _sizes(centres) != {size}:
+        topics = [topic for topic in topics if topic.centre[SIZE_AT] == size]
+        centres = tuple([topic.centre for topic in topics])
+    return topics, centres
+
+
+@lru_cache(maxsize=16)
+def _sizes(centres: tuple[bytes, ...]) -> frozenset[bytes]:
+    return frozenset([centre[SIZE_AT] for centre in centres])
 
 
 def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: AssignWeights = WEIGHTS) -> float:
@@ -244,10 +256,10 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
 
 def _best_return(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> Decision | None:
     """The most similar of the other topics: cosine with its centre, raised by words shared with its title."""
-    comparable = _comparable(message, topics)
-    if not comparable:
+    comparable, centres = _comparable(message, topics)
+    if not centres:
         return None
-    scores = matrix_of(tuple(topic.centre for topic in comparable)) @ message.vector
+    scores = matrix_of(centres) @ message.vector
     content = _content(message.text)
     helped = -scale.spread * WEIGHTS.title
     reachable = np.flatnonzero(scores + helped >= scale.return_threshold)
@@ -263,6 +275,6 @@ def _content(text: str) -> frozenset[str]:
     return _stems_of(text[:_CONTENT_CHARACTERS])
 
 
-@lru_cache(maxsize=1_024)  # each message is compared with several after it
+@lru_cache(maxsize=4_096)  # each message is compared with several after it
 def _stems_of(text: str) -> frozenset[str]:
     return frozenset(snowball_stems(text))
