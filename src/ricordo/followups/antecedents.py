@@ -9,10 +9,10 @@ needs it. A question without a cue is left alone unless a candidate is likely.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,57 +81,11 @@ class Named:
 class Pool(tuple[Named, ...]):
     """The candidates of a talk, the newest first, with what is the same of them for every question."""
 
-    language: FollowUpWords
-
-    @cached_property
-    def words(self) -> tuple[str, ...]:
-        """The words of all candidates and of what is said of them, each once."""
-        return tuple(dict.fromkeys(word for one in self for word in (*one.phrase.words, *one.entity.said)))
-
-    @cached_property
-    def groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The places of the words of each candidate, then of what is said of it; and where each of these begins."""
-        known = {word: at for at, word in enumerate(self.words)}
-        columns: list[int] = []
-        starts: list[int] = []
-        for one in self:
-            for group in (one.phrase.words, one.entity.said):
-                starts.append(len(columns))
-                columns += [known[word] for word in group] or [len(known)]  # the column of no words at all
-        return np.array(columns), np.array(starts)
-
-    @cached_property
-    def additions(self) -> tuple[Addition, ...]:
-        """The candidates as words to add."""
-        each = ((one, one.phrase, one.phrase.determiner if one.phrase.definite else "") for one in self)
-        return tuple(Addition(phrase.text, one.turn_number, one.origin, article) for one, phrase, article in each)
-
-    @cached_property
-    def observed(self) -> NDArray[np.float32]:
-        """The observations of each candidate alone."""
-        seen = [
-            (
-                one.back == 0 and one.origin == "answer",
-                one.in_question,
-                one.order == 0,
-                one.order / max(1, one.of),
-                one.entity.opens,
-                one.phrase.proper,
-                len(one.phrase.words) > 2,
-                one.phrase.topical,
-                one.phrase.definite,
-                one.phrase.determiner in self.language.indefinite,
-                any(map(str.isdecimal, one.phrase.words)),
-            )
-            for one in self
-        ]
-        return np.array(seen, dtype=np.float32)
-
-    @cached_property
-    def around(self) -> tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...]:
-        """The roots of each candidate, and of what stands beside it and elsewhere in its sentence."""
-        each = ((one.phrase.roots, one.entity) for one in self)
-        return tuple((own, entity.beside - own, entity.around - own) for own, entity in each)
+    words: tuple[str, ...]  # of all candidates and of what is said of them, each once
+    groups: tuple[NDArray[np.intp], NDArray[np.intp]]  # places of the words of each, and of what is said; their starts
+    around: tuple[tuple[frozenset[str], ...], ...]  # the roots of each, of what stands beside it, of its sentence
+    observed: NDArray[np.float32]  # of each alone
+    additions: tuple[Addition, ...]
 
 
 def named(talk: Talk) -> Pool:
@@ -161,8 +115,39 @@ def _named(turns: tuple[tuple[int, str, str], ...], language: FollowUpWords) -> 
                     known = Named(entity.phrase, number, origin, back, entity, order, len(inside))
                     found[stems] = known
                 known.in_question |= origin == "question" and back == 0
-    pool = Pool(found.values())
-    pool.language = language
+    return _described_alone(Pool(found.values()), language)
+
+
+def _described_alone(pool: Pool, language: FollowUpWords) -> Pool:
+    told = [(one, one.phrase, one.entity) for one in pool]
+    said = [words for _, phrase, entity in told for words in (phrase.words, entity.said)]
+    places = {word: at for at, word in enumerate(dict.fromkeys(chain(*said)))}
+    pool.words = tuple(places)
+    columns = [[places[word] for word in words] or [len(places)] for words in said]  # the last one: no words at all
+    starts = list(accumulate(map(len, columns[:-1]), initial=0)) if columns else []
+    pool.groups = np.array([*chain(*columns)]), np.array(starts)
+    pool.around = tuple((own := p.roots, entity.beside - own, entity.around - own) for _, p, entity in told)
+    articles = (phrase.determiner if phrase.definite else "" for _, phrase, _ in told)
+    pool.additions = tuple(
+        Addition(o.phrase.text, o.turn_number, o.origin, a) for o, a in zip(pool, articles, strict=True)
+    )
+    seen = [
+        (
+            one.back == 0 and one.origin == "answer",
+            one.in_question,
+            one.order == 0,
+            one.order / max(1, one.of),
+            entity.opens,
+            phrase.proper,
+            len(phrase.words) > 2,
+            phrase.topical,
+            phrase.definite,
+            phrase.determiner in language.indefinite,
+            any(map(str.isdecimal, phrase.words)),
+        )
+        for one, phrase, entity in told
+    ]
+    pool.observed = np.array(seen, dtype=np.float32)
     return pool
 
 

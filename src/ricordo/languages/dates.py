@@ -323,10 +323,7 @@ _OF_YEAR = r"(?:(?:<calendar.of_year>)\s+)?"
 RULES: tuple[tuple[str, Reading], ...] = (
     (rf"{YEAR}-(?P<m>\d{{1,2}})-(?P<d>\d{{1,2}})", _iso),
     (rf"(?P<a>\d{{1,2}})(?P<mark>[/.])(?P<b>\d{{1,2}})(?P=mark){YEAR}", _numeric),
-    (
-        rf"(?P<day>\d{{1,2}}){_ORDINAL}?\s+(?:(?:<calendar.of_month>)\s+)?{MONTH}(?:\s*,?\s*{_OF_YEAR}{YEAR})?",
-        _written,
-    ),
+    (rf"(?P<day>\d{{1,2}}){_ORDINAL}?\s+(?:(?:<calendar.of_month>)\s+)?{MONTH}(?:\s*,?\s*{_OF_YEAR}{YEAR})?", _written),
     (rf"{MONTH}\s+(?:(?:<calendar.article>)\s+)?(?P<day>\d{{1,2}}){_ORDINAL}?\s*,?\s*{YEAR}", _written),
     (rf"{MONTH}\s+(?:(?:<calendar.article>)\s+)?(?P<day>\d{{1,2}}){_ORDINAL}", _written),
     ("date", _written),

@@ -220,15 +220,12 @@ def _read(
             if turn.damage:
                 damaged.append(turn.damage)
                 continue
-            for message in turn.messages:
-                if message.id != each.message_id:
-                    continue
+            for message in [said for said in turn.messages if said.id == each.message_id]:
                 # An answer that only repeats what was said is left out: what it quotes is found itself.
                 quotes = message is turn.answer and turn.metadata.get("memory_sources") and not turn.chunk_ids
                 if not (filters.role is None and quotes):
                     place = (turn.session_id, turn.turn_number, turn.topic_id)
                     hits.append(Hit(each.message_id, each.score, each.reasons, message, *place, each.cosine))
-                break
         if len(hits) >= step:
             break
     return hits, damaged

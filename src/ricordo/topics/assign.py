@@ -18,7 +18,7 @@ import numpy as np
 from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.evidence import snowball_stems
-from ricordo.recall.quantization import SIZE_AT, matrix_of, vector_of
+from ricordo.recall.quantization import dimensions_of, matrix_of, vector_of
 from ricordo.records.derived import Topic
 from ricordo.records.turns import Role
 from ricordo.topics.thresholds import Scale, Vector
@@ -197,23 +197,20 @@ def _within_reach(message: TopicMessage, topics: Sequence[Topic], scale: Scale) 
     """The topics that could pass the threshold for staying with the help of their title; reading titles is slow."""
     least = scale.threshold + scale.spread * WEIGHTS.title
     comparable, centres = _comparable(message, topics)
-    near = matrix_of(centres) @ message.vector >= least - 0.001 if centres else ()
-    return [topic for topic in compress(comparable, near) if vector_of(topic.centre) @ message.vector >= least]
+    near = compress(comparable, centres @ message.vector >= least - 0.001)
+    return [topic for topic in near if vector_of(topic.centre) @ message.vector >= least]
 
 
-def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> tuple[Sequence[Topic], tuple[bytes, ...]]:
+def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> tuple[Sequence[Topic], Vector]:
     """The topics whose centres are as long as the message's vector, and these centres."""
-    centres = tuple([topic.centre for topic in topics])
-    size = message.vector.size.to_bytes(2, "little")  # as `dimensions_of` reads it, without a call for each
-    if _sizes(centres) != {size}:
-        topics = [topic for topic in topics if topic.centre[SIZE_AT] == size]
-        centres = tuple([topic.centre for topic in topics])
-    return topics, centres
+    rows, centres = _rows(tuple([topic.centre for topic in topics]), message.vector.size)
+    return (topics if len(rows) == len(topics) else [topics[row] for row in rows]), centres
 
 
 @lru_cache(maxsize=16)
-def _sizes(centres: tuple[bytes, ...]) -> frozenset[bytes]:
-    return frozenset([centre[SIZE_AT] for centre in centres])
+def _rows(centres: tuple[bytes, ...], size: int) -> tuple[Sequence[int], Vector]:
+    rows = [row for row, centre in enumerate(centres) if dimensions_of(centre) == size]
+    return rows, matrix_of(tuple([centres[row] for row in rows])) if rows else np.zeros((0, size), np.float32)
 
 
 def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: AssignWeights = WEIGHTS) -> float:
@@ -257,9 +254,9 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
 def _best_return(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> Decision | None:
     """The most similar of the other topics: cosine with its centre, raised by words shared with its title."""
     comparable, centres = _comparable(message, topics)
-    if not centres:
+    if not comparable:
         return None
-    scores = matrix_of(centres) @ message.vector
+    scores = centres @ message.vector
     content = _content(message.text)
     helped = -scale.spread * WEIGHTS.title
     reachable = np.flatnonzero(scores + helped >= scale.return_threshold)
