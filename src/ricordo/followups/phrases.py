@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -380,11 +381,11 @@ def clause_saying(
         return 0.0, 0.0, ""
     like = likenesses((*wanted, *beside), tuple(known))
     like = np.where(like >= 1, like, np.where(like >= _LIKE, _BY_MEANING * like, 0))
-    held = np.array([like[:, [known[word] for word in words]].max(axis=1) for _, _, words in pieces])
-    numbers = np.array([number for _, number, _ in pieces])
-    for number in set(numbers.tolist()):
-        own = numbers == number
-        held[own] = np.maximum(held[own], _IN_SENTENCE * held[own].max(axis=0))
+    starts = [0, *accumulate(len(words) for _, _, words in pieces)][:-1]
+    held = np.maximum.reduceat(like[:, [known[word] for _, _, words in pieces for word in words]], starts, axis=1).T
+    opens = np.flatnonzero(np.diff([number for _, number, _ in pieces], prepend=-1))  # the first piece of each sentence
+    best_of = np.maximum.reduceat(held, opens, axis=0).repeat(np.diff(opens, append=len(pieces)), axis=0)
+    held = np.ascontiguousarray(np.maximum(held, _IN_SENTENCE * best_of))
     shares = held[:, : len(wanted)].mean(axis=1)
     ranks = shares + _BESIDE_IT * held[:, len(wanted) :].sum(axis=1) / max(1, len(beside))
     best = int(ranks.argmax())
