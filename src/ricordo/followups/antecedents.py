@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,17 +78,33 @@ class Named:
     in_question: bool = False
 
 
-def named(talk: Talk) -> list[Named]:
+class Pool(tuple[Named, ...]):
+    """The candidates of a talk, the newest first, with what is the same of them for every question."""
+
+    words: tuple[str, ...]  # of all candidates and of what is said of them, each once
+    groups: tuple[NDArray[np.intp], NDArray[np.intp]]  # places of the words of each, and of what is said; their starts
+    around: tuple[tuple[frozenset[str], ...], ...]  # the roots of each, of what stands beside it, of its sentence
+    observed: NDArray[np.float32]  # of each alone
+    additions: tuple[Addition, ...]
+
+
+def named(talk: Talk) -> Pool:
     """The candidates of a talk, the newest first; the same words are one candidate."""
+    turns = tuple((turn.turn_number, turn.query, turn.response) for turn in talk.history[-_TURNS:])
+    return _named(turns, talk.language)
+
+
+@lru_cache(maxsize=64)
+def _named(turns: tuple[tuple[int, str, str], ...], language: FollowUpWords) -> Pool:
     found: dict[frozenset[str], Named] = {}
-    for back, turn in enumerate(reversed(talk.history[-_TURNS:])):
+    for back, (number, query, response) in enumerate(reversed(turns)):
         sources: tuple[tuple[Origin, str, int], ...] = (
-            ("answer", turn.response, _FROM_ANSWER),
-            ("question", turn.query, _FROM_QUESTION),
+            ("answer", response, _FROM_ANSWER),
+            ("question", query, _FROM_QUESTION),
         )
+        spoken = language_of(query[:LONGEST_FOLLOW_UP], default=language)
         for origin, text, most in sources:
             read = _READ[back] if origin == "answer" else LONGEST_FOLLOW_UP
-            spoken = language_of(turn.query[:LONGEST_FOLLOW_UP], default=talk.language)
             told = entities(text, spoken) if read else ()
             inside = [each for each in told if each.end <= read and not each.phrase.counts]
             ends = [*inside[: most - 4], *inside[-4:]]
@@ -96,10 +112,43 @@ def named(talk: Talk) -> list[Named]:
                 stems = entity.phrase.stems
                 known = found.get(stems)
                 if known is None:
-                    known = Named(entity.phrase, turn.turn_number, origin, back, entity, order, len(inside))
+                    known = Named(entity.phrase, number, origin, back, entity, order, len(inside))
                     found[stems] = known
                 known.in_question |= origin == "question" and back == 0
-    return list(found.values())
+    return _described_alone(Pool(found.values()), language)
+
+
+def _described_alone(pool: Pool, language: FollowUpWords) -> Pool:
+    told = [(one, one.phrase, one.entity) for one in pool]
+    said = [words for _, phrase, entity in told for words in (phrase.words, entity.said)]
+    places = {word: at for at, word in enumerate(dict.fromkeys(chain(*said)))}
+    pool.words = tuple(places)
+    columns = [[places[word] for word in words] or [len(places)] for words in said]  # the last one: no words at all
+    starts = list(accumulate(map(len, columns[:-1]), initial=0)) if columns else []
+    pool.groups = np.array([*chain(*columns)]), np.array(starts)
+    pool.around = tuple((own := p.roots, entity.beside - own, entity.around - own) for _, p, entity in told)
+    articles = (phrase.determiner if phrase.definite else "" for _, phrase, _ in told)
+    pool.additions = tuple(
+        Addition(o.phrase.text, o.turn_number, o.origin, a) for o, a in zip(pool, articles, strict=True)
+    )
+    seen = [
+        (
+            one.back == 0 and one.origin == "answer",
+            one.in_question,
+            one.order == 0,
+            one.order / max(1, one.of),
+            entity.opens,
+            phrase.proper,
+            len(phrase.words) > 2,
+            phrase.topical,
+            phrase.definite,
+            phrase.determiner in language.indefinite,
+            any(map(str.isdecimal, phrase.words)),
+        )
+        for one, phrase, entity in told
+    ]
+    pool.observed = np.array(seen, dtype=np.float32)
+    return pool
 
 
 class Scorer:
@@ -137,7 +186,7 @@ def scored(
         return ()
     found = scorer.probabilities(pairs(talk, references, offered, focus, pool)).tolist()
     order = sorted(range(len(pool)), key=found.__getitem__, reverse=True)  # of equals the first one, also in reverse
-    return tuple([(_addition(pool[at]), found[at]) for at in order])
+    return tuple([(pool.additions[at], found[at]) for at in order])
 
 
 def needed(
@@ -171,58 +220,47 @@ def _once(additions: Sequence[Addition]) -> list[Addition]:
     return [one for at, one in enumerate(additions) if not any(own <= known[at] for own in known[:at])]
 
 
-def _addition(one: Named) -> Addition:
-    article = one.phrase.determiner if one.phrase.definite else ""
-    return Addition(one.phrase.text, one.turn_number, one.origin, article)
-
-
 def pairs(
-    talk: Talk, references: Sequence[ReferenceCue], offered: Sequence[Addition], focus: Focus, pool: Sequence[Named]
+    talk: Talk, references: Sequence[ReferenceCue], offered: Sequence[Addition], focus: Focus, pool: Pool
 ) -> NDArray[np.float32]:
     """The observations of all pairs of the question and a candidate, those of the question first."""
     question = asked(talk, references)
     texts = [addition.text for addition in offered]
     chosen = [frozenset(stem(word) for word in split_words(text).words) for text in texts]
-    central = [mention.phrase.text for mention in focus.centre[:2]]
-    seen = [observe(question, one, talk, focus, central) for one in pool]
+    seen = observe(question, pool, focus)
     offers = np.zeros((len(pool), 3), dtype=np.float32)
     for row, one in zip(offers, pool, strict=True) if texts else ():
         near = any(not one.phrase.stems.isdisjoint(stems) for stems in chosen)
         row[:] = one.phrase.text == texts[0], one.phrase.text in texts[1:], near
     same = np.tile(np.array([*question.kind, *question.facts], dtype=np.float32), (len(pool), 1))
-    described = _described(talk, references, pool).astype(np.float32)
-    return np.hstack((same, np.array(seen, dtype=np.float32), described, offers))
+    return np.hstack((same, pool.observed, seen, _described(talk, references, pool).astype(np.float32), offers))
 
 
-def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Sequence[Named]) -> NDArray[np.float64]:
+def _described(talk: Talk, references: Sequence[ReferenceCue], pool: Pool) -> NDArray[np.float64]:
     """How like each candidate, and what is said of it, is to what the question calls it and to the whole question."""
     line, language = words_of(talk), talk.language
     calls = _description(line, references, language)
     asked = [word for word in line.words if tells(word, language)][:_ASKED_WORDS]
     words = tuple(dict.fromkeys((*calls, *asked)))
-    known = {word: at for at, word in enumerate({w: 0 for one in pool for w in (*one.phrase.words, *one.entity.said)})}
-    if not words or not known:
+    if not words or not pool.words:
         return np.zeros((len(pool), 10))
-    like = likenesses(words, tuple(known))
+    like = likenesses(words, pool.words)
     near = like[[words.index(word) for word in asked]].max(axis=1) if asked else np.zeros(1, np.float32)
-    whole_question = (near.mean(), near.max(), near.min(), (near >= _KINDRED).mean())
     # The last column, of zeros, stands for no words at all; `held` has the best of each row in each group of words.
-    table = np.zeros((len(calls) + 1, len(known) + 1), np.float32)
+    table = np.zeros((len(calls) + 1, len(pool.words) + 1), np.float32)
     table[:-1, :-1], table[-1, :-1] = like[: len(calls)], like.max(axis=0)
-    columns: list[int] = []
-    starts: list[int] = []
-    for one in pool:
-        for group in (one.phrase.words, one.entity.said):
-            starts.append(len(columns))
-            columns += [known[word] for word in group] or [len(known)]
+    columns, starts = pool.groups
     held = np.maximum.reduceat(table[:, columns], starts, axis=1).astype(np.float64)
     own, said = held[:-1, ::2], held[:-1, 1::2]
-    both = np.where([bool(one.entity.said) for one in pool], np.maximum(own, said), own)
-    rare = [float(bool(calls) and not has_meaning(one.phrase.words[-1])) for one in pool]
-    heads = (own[0], said[0]) if calls else (np.zeros(len(pool)), np.zeros(len(pool)))
-    means = (each.sum(axis=0) / max(1, len(calls)) for each in (own, both))
-    alike = [np.full(len(pool), float(each)) for each in whole_question]
-    return np.stack((*heads, *means, held[-1, 1::2], rare, *alike), axis=1)
+    found = np.zeros((len(pool), 10))
+    if calls:
+        both = np.where([bool(one.entity.said) for one in pool], np.maximum(own, said), own)
+        found[:, 0], found[:, 1] = own[0], said[0]
+        found[:, 2], found[:, 3] = own.sum(axis=0) / len(calls), both.sum(axis=0) / len(calls)
+        found[:, 5] = [not has_meaning(one.phrase.words[-1]) for one in pool]
+    found[:, 4] = held[-1, 1::2]
+    found[:, 6:] = near.mean(), near.max(), near.min(), (near >= _KINDRED).mean()
+    return found
 
 
 _LONGEST_DESCRIPTION = 3  # words
@@ -344,40 +382,30 @@ def _roots(text: str, language: FollowUpWords) -> frozenset[str]:
     return frozenset(root(word) for word in split_words(text).words if tells(word, language))
 
 
-def observe(asked: QuestionFeatures, one: Named, talk: Talk, focus: Focus, central: Sequence[str]) -> list[float]:
-    """The observations of one candidate, and of what it shares with the question."""
-    phrase, entity = one.phrase, one.entity
-    own = phrase.roots
-    shared = own & asked.roots
-    sentence = (entity.around & asked.roots) - own
-    beside = (entity.beside & asked.roots) - own
-    plural = entity.plural
-    return [
-        float(one.back == 0 and one.origin == "answer"),
-        float(one.in_question),
-        float(one.order == 0),
-        one.order / max(1, one.of),
-        float(entity.opens),
-        float(phrase.proper),
-        float(len(phrase.words) > 2),
-        float(phrase.topical),
-        float(phrase.definite),
-        float(phrase.determiner in talk.language.indefinite),
-        float(any(map(str.isdecimal, phrase.words))),
-        float(bool(shared)),
-        float(own <= asked.roots),
-        float(bool(beside)),
-        min(len(sentence), 3) / 2,
-        float(asked.plural is not None and plural is not None and plural == asked.plural),
-        float(asked.plural is not None and plural is not None and plural != asked.plural),
-        float(bool(asked.gender) and entity.gender == asked.gender),
-        float(bool(asked.gender and entity.gender) and entity.gender != asked.gender),
-        float(asked.person and phrase.proper and len(phrase.words) > 1),
-        float(phrase.text in central[:1]),
-        float(phrase.text in central),
-        float(focus.person is not None and phrase.text == focus.person.phrase.text),
-        float(focus.opening is not None and phrase.text == focus.opening.phrase.text),
+def observe(asked: QuestionFeatures, pool: Pool, focus: Focus) -> NDArray[np.float32]:
+    """The observations of what each candidate shares with the question and with what the talk is about."""
+    found, roots = np.zeros((len(pool), 13), dtype=np.float32), asked.roots
+    found[:, :4] = [
+        (not own.isdisjoint(roots), own <= roots, not beside.isdisjoint(roots), min(len(sentence & roots), 3) / 2)
+        if not (own.isdisjoint(roots) and sentence.isdisjoint(roots))
+        else (0, 0, 0, 0)
+        for own, beside, sentence in pool.around
     ]
+    if asked.plural is not None:
+        known = [one.entity.plural for one in pool]
+        found[:, 4] = [each is not None and each == asked.plural for each in known]
+        found[:, 5] = [each is not None and each != asked.plural for each in known]
+    if asked.gender:
+        found[:, 6] = [one.entity.gender == asked.gender for one in pool]
+        found[:, 7] = [bool(one.entity.gender) and one.entity.gender != asked.gender for one in pool]
+    if asked.person:
+        found[:, 8] = [one.phrase.proper and len(one.phrase.words) > 1 for one in pool]
+    texts, centre = [one.phrase.text for one in pool], [mention.phrase.text for mention in focus.centre[:2]]
+    found[:, 9], found[:, 10] = [text in centre[:1] for text in texts], [text in centre for text in texts]
+    for column, mention in ((11, focus.person), (12, focus.opening)):
+        if mention is not None:
+            found[:, column] = [text == mention.phrase.text for text in texts]
+    return found
 
 
 def two_sides(talk: Talk) -> tuple[Candidate, ...]:

@@ -250,7 +250,11 @@ _READ_CHARACTERS = 20_000
 def find_in(content: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[PastTurn, ...]:
     """The turns that share words with `content`, best first; empty when none does."""
     wanted = {stem(word) for word in content_words(split_words(content), language)}
-    said = [_stems(f"{turn.query}\n{turn.response}"[:_READ_CHARACTERS], language) for turn in history]
+    said = [
+        _stems(turn.query[:_READ_CHARACTERS], language)
+        | _stems(turn.response[: max(0, _READ_CHARACTERS - len(turn.query) - 1)], language)
+        for turn in history
+    ]
     weights = {
         word: math.log(1 + len(said) / hits) for word in sorted(wanted) if (hits := sum(word in s for s in said))
     }
@@ -272,6 +276,7 @@ def best_item(content: str, turn: PastTurn, language: FollowUpWords) -> Item | N
     return best if found and found >= around else None
 
 
+@lru_cache(maxsize=256)
 def _stems(text: str, language: FollowUpWords) -> Words:
     return frozenset(stem(word) for word in content_words(split_words(text), language))
 

@@ -33,8 +33,8 @@ from ricordo.followups.reference import (
     followup_words,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.registry import Words
-from ricordo.languages.text import WordSpans, followup_languages, language_of, split_words, stem
+from ricordo.languages.registry import Words, all_words
+from ricordo.languages.text import WordSpans, language_of, split_words, stem
 from ricordo.records.turns import Owner
 
 _NEAR, _ALIKE = 0.8, 0.02
@@ -143,15 +143,9 @@ def _mentioned(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, 
 
 
 def _is_question(line: WordSpans) -> bool:
-    asking = [at for at, word in enumerate(line.words) if _asks(word)]
-    return bool(asking) and (asking[0] == 0 or line.text.endswith("?"))
-
-
-def _asks(word: str) -> bool:
-    return any(
-        word in language.manner_words or word in language.sorting_words or word in language.person_words
-        for language in followup_languages()
-    )
+    asking = [all_words(f"followups.{table}") for table in ("manner_words", "sorting_words", "person_words")]
+    asked = [at for at, word in enumerate(line.words) if any(word in words for words in asking)]
+    return bool(asked) and (asked[0] == 0 or line.text.endswith("?"))
 
 
 def _nearly_named(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
@@ -183,11 +177,7 @@ def _meaning(line: WordSpans) -> frozenset[str]:
 
 def _spelled(line: WordSpans) -> frozenset[str]:
     """The words that could belong to a name, as they are written."""
-    return frozenset(
-        word
-        for word in line.words
-        if not any(word in lang.function_words or word in lang.fillers for lang in followup_languages())
-    )
+    return frozenset(line.words) - all_words("followups.function_words") - all_words("followups.fillers")
 
 
 def _answered(pending: Pending, chosen: tuple[ClarificationOption, ...]) -> Outcome:

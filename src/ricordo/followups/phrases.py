@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -380,11 +381,11 @@ def clause_saying(
         return 0.0, 0.0, ""
     like = likenesses((*wanted, *beside), tuple(known))
     like = np.where(like >= 1, like, np.where(like >= _LIKE, _BY_MEANING * like, 0))
-    held = np.array([like[:, [known[word] for word in words]].max(axis=1) for _, _, words in pieces])
-    numbers = np.array([number for _, number, _ in pieces])
-    for number in set(numbers.tolist()):
-        own = numbers == number
-        held[own] = np.maximum(held[own], _IN_SENTENCE * held[own].max(axis=0))
+    starts = [0, *accumulate(len(words) for _, _, words in pieces)][:-1]
+    held = np.maximum.reduceat(like[:, [known[word] for _, _, words in pieces for word in words]], starts, axis=1).T
+    opens = np.flatnonzero(np.diff([number for _, number, _ in pieces], prepend=-1))  # the first piece of each sentence
+    best_of = np.maximum.reduceat(held, opens, axis=0).repeat(np.diff(opens, append=len(pieces)), axis=0)
+    held = np.ascontiguousarray(np.maximum(held, _IN_SENTENCE * best_of))
     shares = held[:, : len(wanted)].mean(axis=1)
     ranks = shares + _BESIDE_IT * held[:, len(wanted) :].sum(axis=1) / max(1, len(beside))
     best = int(ranks.argmax())
@@ -423,6 +424,7 @@ def _pieces(answer: str, language: FollowUpWords) -> tuple[tuple[tuple[int, int]
     """The clauses of an answer, more or less: span, number of the sentence, and the words that tell something."""
     line = split_words(answer)
     ends = [gap.start() for gap in _SENTENCE_END.finditer(answer)]
+    parting = language.coordinators | language.choice_words | _PARTING
     found = []
     first = 0
     for at in range(len(line.tokens) + 1):
@@ -432,13 +434,7 @@ def _pieces(answer: str, language: FollowUpWords) -> tuple[tuple[tuple[int, int]
             and token.start > 0
             and bisect_left(ends, token.start) > bisect_left(ends, line.tokens[first].start)
         )
-        parts = (
-            token is None
-            or opens
-            or token.word in _PARTING
-            or token.word in language.coordinators | language.choice_words
-        )
-        if not parts or at == first:
+        if at == first or not (token is None or opens or token.word in parting):
             continue
         words = tuple(word for word in (t.word for t in line.tokens[first:at]) if tells(word, language))
         start, end = line.span(first, at - 1)
@@ -487,14 +483,20 @@ def likenesses(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float3
 
     It is 1 for forms of one word, and 0 where a word is not known.
     """
-    units = [_units(_meanings()[1][[*map(_place, words)]]) for words in (first, second)]
-    found: NDArray[np.float32] = units[0] @ units[1].T
-    roots = {root(word): at for at, word in enumerate(first)}
-    for at, word in enumerate(second):
-        same = roots.get(root(word))
-        if same is not None:
-            found[same, at] = 1.0
+    (units, rows), (others, columns) = _meant(tuple(first)), _meant(tuple(second))
+    found: NDArray[np.float32] = units @ others.T
+    for same in rows.keys() & columns.keys():
+        found[rows[same][-1], columns[same]] = 1.0
     return found
+
+
+@lru_cache(maxsize=256)  # the words of an answer are compared with those of several questions
+def _meant(words: tuple[str, ...]) -> tuple[NDArray[np.float32], dict[str, list[int]]]:
+    """The vectors of some words, of length one, and the places of their roots."""
+    places: dict[str, list[int]] = {}
+    for at, word in enumerate(words):
+        places.setdefault(root(word), []).append(at)
+    return _units(_meanings()[1][[*map(_place, words)]]), places
 
 
 def nearest(first: Sequence[str], second: Sequence[str]) -> float:

@@ -44,12 +44,7 @@ class Understanding:
 
 
 def understand(
-    engine: Engine,
-    scope: Scope,
-    question: str,
-    *,
-    find: FindTurns | None = None,
-    recent: Sequence[Turn] | None = None,
+    engine: Engine, scope: Scope, question: str, *, find: FindTurns | None = None, recent: Sequence[Turn] | None = None
 ) -> Understanding:
     """Interpret a question by the pending clarification, if there is one, and by the conversation.
 

@@ -323,10 +323,7 @@ _OF_YEAR = r"(?:(?:<calendar.of_year>)\s+)?"
 RULES: tuple[tuple[str, Reading], ...] = (
     (rf"{YEAR}-(?P<m>\d{{1,2}})-(?P<d>\d{{1,2}})", _iso),
     (rf"(?P<a>\d{{1,2}})(?P<mark>[/.])(?P<b>\d{{1,2}})(?P=mark){YEAR}", _numeric),
-    (
-        rf"(?P<day>\d{{1,2}}){_ORDINAL}?\s+(?:(?:<calendar.of_month>)\s+)?{MONTH}(?:\s*,?\s*{_OF_YEAR}{YEAR})?",
-        _written,
-    ),
+    (rf"(?P<day>\d{{1,2}}){_ORDINAL}?\s+(?:(?:<calendar.of_month>)\s+)?{MONTH}(?:\s*,?\s*{_OF_YEAR}{YEAR})?", _written),
     (rf"{MONTH}\s+(?:(?:<calendar.article>)\s+)?(?P<day>\d{{1,2}}){_ORDINAL}?\s*,?\s*{YEAR}", _written),
     (rf"{MONTH}\s+(?:(?:<calendar.article>)\s+)?(?P<day>\d{{1,2}}){_ORDINAL}", _written),
     ("date", _written),
@@ -347,24 +344,25 @@ RULES: tuple[tuple[str, Reading], ...] = (
 
 
 @cache
-def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], Reading], ...]:
-    """Every rule with its pattern, for the languages that are known."""
+def _sources(known: "tuple[Language, ...]") -> tuple[tuple[str, Reading], ...]:
+    """Every rule with the source of its pattern, for the languages that are known."""
 
     def patterns(shape: str) -> list[str]:
         own = [_expression(each.calendar, one) for each in known for one in each.calendar.expressions.get(shape, ())]
         return own if shape.isidentifier() else [shape]
 
-    return tuple(
-        (re.compile(filled(rf"(?<!\w)(?:{pattern})(?!\w)")), reading)
-        for shape, reading in RULES
-        for pattern in patterns(shape)
-    )
+    return tuple((filled(rf"(?:{pattern})"), reading) for shape, reading in RULES for pattern in patterns(shape))
+
+
+@cache
+def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], Reading], ...]:
+    return tuple((re.compile(rf"(?<!\w){source}(?!\w)"), reading) for source, reading in _sources(known))
 
 
 @cache
 def _any_rule(known: "tuple[Language, ...]") -> re.Pattern[str]:
     """A pattern that is found wherever one of the rules is: searching once is faster than once for each."""
-    bodies = "|".join(pattern.pattern[len(r"(?<!\w)") : -len(r"(?!\w)")] for pattern, _ in _rules(known))
+    bodies = "|".join(source for source, _ in _sources(known))
     return re.compile(rf"(?<!\w)(?:{re.sub(r'[(][?]P=[a-z]+[)]', '.', re.sub(r'[?]P<[a-z]+>', '?:', bodies))})(?!\w)")
 
 

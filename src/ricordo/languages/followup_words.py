@@ -220,6 +220,7 @@ class FollowUpWords:
     @cached_property
     def patterns(self) -> Mapping[str, re.Pattern[str]]:
         """Every pattern of the table, compiled once."""
+        _ = self.correction_patterns  # one question waits for all of them, not two
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
             "measures infinitive participle past first_person enclitic pleonastic own_subject openers bare_question "

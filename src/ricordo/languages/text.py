@@ -181,7 +181,12 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 def followup_languages() -> tuple["FollowUpWords", ...]:
     """The follow-up tables of all languages."""
-    return tuple(each.followups for each in languages())
+    return _followups_of(languages())
+
+
+@cache
+def _followups_of(known: tuple["Language", ...]) -> tuple["FollowUpWords", ...]:
+    return tuple(each.followups for each in known)
 
 
 def language_of(

@@ -7,7 +7,6 @@ are written is `render`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from ricordo.engine.tokens import share_out
@@ -385,23 +384,15 @@ def _items(
     items: list[ReceiptItem] = []
     found = {each.id: each for each in material.recalled}
     for section in SECTIONS:
-        name, parts = section.value, candidates[section].parts
-        in_prompt = len(prompt.kept[section])
-        for rank, (part, fate) in enumerate(zip_longest(parts, chat.kept[section])):
+        name, parts, kept = section.value, candidates[section].parts, chat.kept[section]
+        over, in_prompt = f"over the share of {chat.shares[section]} tokens", len(prompt.kept[section])
+        for rank, part in enumerate(parts):
+            fate = kept[rank] if rank < len(kept) else None
             hit = found.get(part.id) if section is Section.RECALLED else None
-            items.append(
-                ReceiptItem(
-                    section=name,
-                    id=part.id,
-                    tokens=(fate or part).tokens,
-                    kept=fate is not None,
-                    reason=part.reason if fate else f"over the share of {chat.shares[section]} tokens",
-                    in_prompt=rank < in_prompt,
-                    shortened=bool(fate and fate.shortened),
-                    score=hit.score if hit else None,
-                    reasons=hit.reasons if hit else (),
-                )
-            )
+            score, reasons = (hit.score, hit.reasons) if hit else (None, ())
+            told = (fate.tokens, True, part.reason) if fate else (part.tokens, False, over)
+            shortened = fate is not None and fate.shortened
+            items.append(ReceiptItem(name, part.id, *told, rank < in_prompt, shortened, score, reasons))
         if section is Section.CHUNKS:
             most = len(material.chunks)
             items += [

@@ -133,11 +133,7 @@ class MemoryShares:
         """Summary, facts and topics scaled down to `room` tokens, in proportion; never above their shares."""
         if room >= self.memory:
             return self.summary, self.facts, self.topics
-        return (
-            self.summary * room // self.memory,
-            self.facts * room // self.memory,
-            self.topics * room // self.memory,
-        )
+        return (self.summary * room // self.memory, self.facts * room // self.memory, self.topics * room // self.memory)
 
 
 BREAK = "\n\n"

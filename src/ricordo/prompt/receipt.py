@@ -15,12 +15,12 @@ from ricordo.errors import ReceiptError
 from ricordo.prompt.render import ChatMessage, chat_message, digest
 from ricordo.prompt.window import compact_text, said
 from ricordo.records.turns import Message, StoredReceipt, passage_digest
-from ricordo.records.values import canonical
+from ricordo.records.values import canonical, record
 
 INLINE_CHARACTERS = 120
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReceiptItem:
     """One candidate for the prompt: kept or dropped, at what cost, for what reason.
 

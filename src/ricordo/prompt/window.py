@@ -16,6 +16,7 @@ from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, recounted, shor
 from ricordo.languages.registry import locale_for
 from ricordo.limits import check_number
 from ricordo.records.turns import Excerpt, Reason
+from ricordo.records.values import record
 from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def cited(message: "Message", locale: "Locale") -> str:
     return locale.sources.format(ids=", ".join(_one_line(each) for each in message.chunk_ids[:MOST_SOURCES]))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompactLine:
     """A compact line of a stored message, kept as the message's address so that a receipt need not copy it.
 

@@ -315,11 +315,9 @@ def _weighed_one_by_one(index: "OwnerIndex", words: Sequence["_Said"]) -> _Weigh
     total, times, part = (np.zeros(count + 1, dtype=np.float32) for _ in range(3))
     for place, (variants, matches) in enumerate(words):
         if column := index.column(variants, matches):
-            np.greater(column.times, 0, out=said[place])
+            said[place] = column.said
             holders.append(column.holders)
-            np.divide(column.lent, np.add(column.lent, links.norm, out=part), out=part)
-            part *= np.float32(_idf(count, column.holders))
-            total += part
+            total += np.multiply(column.share, np.float32(_idf(count, column.holders)), out=part)
             continue
         for each in matches:  # the variants of a word: a message may contain two
             times[each.rows] += each.counts

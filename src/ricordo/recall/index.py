@@ -476,9 +476,10 @@ class OwnerIndex:
 
 
 class WordColumn:
-    """How often a word occurs in each row (`times`), and with what neighbours lend (`lent`); the last place is no row.
+    """How often a word occurs in each row, alone and with what neighbours lend; the last place is no row.
 
-    Rows are only added, so what is known of earlier ones holds, except beside new ones.
+    Rows are only added, so what is known of earlier ones holds, except beside new ones. What a search asks for is made
+    again when rows were added: which rows have it (`said`), and BM25 without the word's rarity (`share`).
     """
 
     def __init__(self) -> None:
@@ -506,6 +507,7 @@ class WordColumn:
             self.lent[rows] = self.times[rows]
             for beside in (links.before[rows], links.two_before[rows], links.after[rows]):
                 self.lent[rows] += links.lending[beside] * self.times[beside]
+        self.said, self.share = self.times > 0, self.lent / (self.lent + links.norm)
         self._known = count
 
 

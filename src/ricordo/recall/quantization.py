@@ -305,7 +305,7 @@ _HIGHEST = 2 ** (_BITS - 1) - 1
 _SPARE = 8 - _BITS
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def vector_of(centre: bytes) -> Vectors:
     """A stored centre as a read-only array; cached, because every message is compared with all centres."""
     dimensions = dimensions_of(centre)

@@ -18,6 +18,7 @@ from ricordo.recall.indexes import QUERY_TIMEOUT, Indexes, indexes_of
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank, weights_for
 from ricordo.recall.ranking import RankedMessage as Ranked
 from ricordo.records.turns import Excerpt, Message, Owner, Remembered, SessionMark, Turn, project_tag, turn_id_of
+from ricordo.records.values import record
 
 if TYPE_CHECKING:
     from ricordo.recall.index_state import Progress
@@ -33,7 +34,7 @@ RELEVANT_AMONG = 3  # times the limit that are looked at for relevant ones
 QUOTED = 3  # past turns returned when a question quotes something
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hit:
     """A past message that was found, with its score (0 to 1) and the reasons; `cosine` as the embedder compares it."""
 
@@ -210,21 +211,21 @@ def _read(
     damaged: list[str] = []
     step = enough or max(1, len(promising))
     for start in range(0, len(promising), step):
-        some = promising[start : start + step]
-        turns = {turn.id: turn for turn in engine.store.turns.by_ids(owner, [turn_id_of(e.message_id) for e in some])}
-        for each in some:
-            turn = turns.get(turn_id_of(each.message_id))
+        some = [(each, turn_id_of(each.message_id)) for each in promising[start : start + step]]
+        turns = {turn.id: turn for turn in engine.store.turns.by_ids(owner, [turn_id for _, turn_id in some])}
+        for each, turn_id in some:
+            turn = turns.get(turn_id)
             if turn is None or filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
                 continue
             if turn.damage:
                 damaged.append(turn.damage)
                 continue
-            message = next((message for message in turn.messages if message.id == each.message_id), None)
-            # An answer that only repeats what was said is left out: what it quotes is found itself.
-            quotes = message is turn.answer and turn.metadata.get("memory_sources") and not turn.chunk_ids
-            if message and not (filters.role is None and quotes):
-                place = (turn.session_id, turn.turn_number, turn.topic_id)
-                hits.append(Hit(each.message_id, each.score, each.reasons, message, *place, each.cosine))
+            for message in [said for said in turn.messages if said.id == each.message_id]:
+                # An answer that only repeats what was said is left out: what it quotes is found itself.
+                quotes = message is turn.answer and turn.metadata.get("memory_sources") and not turn.chunk_ids
+                if not (filters.role is None and quotes):
+                    place = (turn.session_id, turn.turn_number, turn.topic_id)
+                    hits.append(Hit(each.message_id, each.score, each.reasons, message, *place, each.cosine))
         if len(hits) >= step:
             break
     return hits, damaged

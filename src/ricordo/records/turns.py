@@ -410,7 +410,7 @@ class Excerpt:
         object.__setattr__(self, "text", self.label + self.message.content[self.start : self.end])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remembered:
     """A past message or fact brought back for this question; `excerpt` tells where its text is stored, if it is.
 

@@ -53,7 +53,7 @@ def _smuggled() -> re.Pattern[str]:
 
 def strip_hidden(text: str) -> str:
     """The text without hidden characters; unchanged if it has none."""
-    if text.isascii() and text.isprintable():
+    if (text.isascii() and text.isprintable()) or not _hidden().search(text):
         return text
     while (shown := _smuggled().sub("", text)) != text:  # removing one may expose another
         text = shown
@@ -153,7 +153,7 @@ def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], str], 
 
 
 # A quick check whether any rule can apply; it fails for most texts.
-_MARKED = LazyPattern(rf"[<>#]|={{3}}|\[{_GAP}(?i:{_BRACKETED})", flags=0)
+_MARKED = LazyPattern(rf"\[{_GAP}(?i:{_BRACKETED})", flags=0)
 _SPEAKS = AnyLanguage(rf"{_LEAD}(?:{_ROLES}){_GAP}{_COLON}")
 _LINE_ENDS = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]")
 
@@ -161,7 +161,8 @@ _LINE_ENDS = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]")
 def _is_possible(text: str) -> bool:
     speaks = _SPEAKS.compiled.match
     return (
-        _MARKED.search(text) is not None
+        ("<" in text or ">" in text or "#" in text or "===" in text)
+        or _MARKED.compiled.search(text) is not None
         or speaks(text) is not None
         or any(speaks(text, line.end()) for line in _LINE_ENDS.finditer(text))
     )

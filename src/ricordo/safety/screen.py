@@ -128,12 +128,7 @@ Policy = Literal["off", "flag", "quarantine"]
 Decision = Literal["store", "flag", "quarantine", "drop"]
 POLICIES: tuple[Policy, ...] = ("off", "flag", "quarantine")
 
-_ROLES: dict[str, Trust] = {
-    "system": "operator",
-    "user": "user_said",
-    "assistant": "assistant_said",
-    "tool": "tool",
-}
+_ROLES: dict[str, Trust] = {"system": "operator", "user": "user_said", "assistant": "assistant_said", "tool": "tool"}
 
 Group = Literal["operator", "own", "foreign"]
 _GROUPS: dict[Trust, Group] = {

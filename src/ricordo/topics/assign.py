@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.evidence import snowball_stems
-from ricordo.recall.quantization import SIZE_AT, matrix_of, vector_of
+from ricordo.recall.quantization import dimensions_of, matrix_of, vector_of
 from ricordo.records.derived import Topic
 from ricordo.records.turns import Role
 from ricordo.topics.thresholds import Scale, Vector
@@ -152,7 +153,7 @@ def decide(
     active = talk if talk is not None and talk.recent else None
     if active is not None and follow_up == "talk":
         return Decision(active.topic_id, "follow-up")
-    others = [topic for topic in topics if active is None or topic.id != active.topic_id]
+    others = [topic for topic in topics if topic.id != active.topic_id] if active else topics
     if active is not None and follow_up == "past":
         named = _named_topics(message, active, topics)
         if named and (back := _best_return(message, named, scale)):
@@ -195,13 +196,21 @@ def _named_topics(message: TopicMessage, talk: TalkState, topics: Sequence[Topic
 def _within_reach(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
     """The topics that could pass the threshold for staying with the help of their title; reading titles is slow."""
     least = scale.threshold + scale.spread * WEIGHTS.title
-    comparable = _comparable(message, topics)
-    return [topic for topic in comparable if vector_of(topic.centre) @ message.vector >= least]
+    comparable, centres = _comparable(message, topics)
+    near = compress(comparable, centres @ message.vector >= least - 0.001)
+    return [topic for topic in near if vector_of(topic.centre) @ message.vector >= least]
 
 
-def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> list[Topic]:
-    size = message.vector.size.to_bytes(2, "little")  # as `dimensions_of` reads it, without a call for each
-    return [topic for topic in topics if topic.centre[SIZE_AT] == size]
+def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> tuple[Sequence[Topic], Vector]:
+    """The topics whose centres are as long as the message's vector, and these centres."""
+    rows, centres = _rows(tuple([topic.centre for topic in topics]), message.vector.size)
+    return (topics if len(rows) == len(topics) else [topics[row] for row in rows]), centres
+
+
+@lru_cache(maxsize=16)
+def _rows(centres: tuple[bytes, ...], size: int) -> tuple[Sequence[int], Vector]:
+    rows = [row for row, centre in enumerate(centres) if dimensions_of(centre) == size]
+    return rows, matrix_of(tuple([centres[row] for row in rows])) if rows else np.zeros((0, size), np.float32)
 
 
 def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: AssignWeights = WEIGHTS) -> float:
@@ -244,10 +253,10 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
 
 def _best_return(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> Decision | None:
     """The most similar of the other topics: cosine with its centre, raised by words shared with its title."""
-    comparable = _comparable(message, topics)
+    comparable, centres = _comparable(message, topics)
     if not comparable:
         return None
-    scores = matrix_of(tuple(topic.centre for topic in comparable)) @ message.vector
+    scores = centres @ message.vector
     content = _content(message.text)
     helped = -scale.spread * WEIGHTS.title
     reachable = np.flatnonzero(scores + helped >= scale.return_threshold)
@@ -263,6 +272,6 @@ def _content(text: str) -> frozenset[str]:
     return _stems_of(text[:_CONTENT_CHARACTERS])
 
 
-@lru_cache(maxsize=1_024)  # each message is compared with several after it
+@lru_cache(maxsize=4_096)  # each message is compared with several after it
 def _stems_of(text: str) -> frozenset[str]:
     return frozenset(snowball_stems(text))

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
@@ -60,30 +61,18 @@ def decode(plain: bytes, count: int) -> tuple[Message, ...]:
         raise ValueError(f"{count} messages cannot fit in {len(plain)} bytes")
     reader = ByteReader(plain)
     roles = [ROLES[byte] for byte in reader.take(count)]
-    lengths = [reader.number() for _ in range(count)]
-    tokens = [reader.signed() for _ in range(count)]
-    moments = []
-    moment = 0
-    for _ in range(count):
-        moment += reader.signed()
-        moments.append(_EPOCH + moment * _MICROSECOND)
+    lengths, tokens = reader.numbers(count), map(_signed, reader.numbers(count))
+    moments = [_EPOCH + each * _MICROSECOND for each in accumulate(map(_signed, reader.numbers(count)))]
     ids = list(_ids(reader, count))
     raw = reader.text()
     extras: dict[int, dict[str, Any]] = dict(json.loads(raw)) if raw else {}
     contents = [reader.take(length).decode("utf-8", "surrogatepass") for length in lengths]
     if reader.left:
         raise ValueError(f"{reader.left} bytes too many")
-    return tuple(
-        Message(
-            id=ids[index],
-            role=roles[index],
-            content=contents[index],
-            created_at=moments[index],
-            tokens=tokens[index],
-            **_fields_of(extras.get(index)),
-        )
-        for index in range(count)
-    )
+    columns = zip(ids, roles, contents, moments, tokens, strict=True)
+    if not extras:
+        return tuple([Message(*row) for row in columns])
+    return tuple([Message(*row, **_fields_of(extras.get(index))) for index, row in enumerate(columns)])
 
 
 def _extra_of(message: Message) -> dict[str, object]:
@@ -139,14 +128,15 @@ def _put_ids(out: bytearray, ids: Sequence[str]) -> None:
 
 
 def _ids(reader: "ByteReader", count: int) -> Iterator[str]:
-    before: UUID | None = None
+    before: str | None = None
     for _ in range(count):
         tag = reader.take(1)[0]
         if tag == _ID_TEXT:
             yield reader.text()
             continue
         if tag & 3 == _ID_UUID:
-            before = UUID(bytes=reader.take(16))
+            head = reader.take(16).hex()
+            before = f"{head[:8]}-{head[8:12]}-{head[12:16]}-{head[16:20]}-{head[20:]}"
         number = tag >> 2
         part = reader.text() if number == len(_PARTS) else _PARTS[number]
         yield f"{before}:{part}"
@@ -175,6 +165,10 @@ def _put_signed(out: bytearray, number: int) -> None:
     put_number(out, number << 1 if number >= 0 else -number << 1 | 1)
 
 
+def _signed(number: int) -> int:
+    return -(number >> 1) if number & 1 else number >> 1
+
+
 def _put_text(out: bytearray, text: str) -> None:
     raw = text.encode("utf-8", "surrogatepass")
     put_number(out, len(raw))
@@ -197,28 +191,31 @@ class ByteReader:
 
     def take(self, size: int) -> bytes:
         """The next bytes."""
-        if size > self.left:
+        at, end = self._at, self._at + size
+        if end > len(self._bytes):
             raise ValueError(f"{size} bytes expected, {self.left} left")
-        taken = self._bytes[self._at : self._at + size]
-        self._at += size
-        return taken
+        self._at = end
+        return self._bytes[at:end]
 
     def number(self) -> int:
         """What `put_number` wrote."""
-        raw, at, value, shift = self._bytes, self._at, 0, 0
+        return self.numbers(1)[0]
+
+    def numbers(self, count: int) -> list[int]:
+        """So many numbers one after another."""
+        raw, at, found = self._bytes, self._at, []
         try:
-            while (byte := raw[at]) > 0x7F:
-                value |= (byte & 0x7F) << shift
-                at, shift = at + 1, shift + 7
+            for _ in range(count):
+                value = shift = 0
+                while (byte := raw[at]) > 0x7F:
+                    value |= (byte & 0x7F) << shift
+                    at, shift = at + 1, shift + 7
+                found.append(value | byte << shift)
+                at += 1
         except IndexError as error:
             raise ValueError("a number runs past the end") from error
-        self._at = at + 1
-        return value | byte << shift
-
-    def signed(self) -> int:
-        """A number whose lowest bit is the sign."""
-        value = self.number()
-        return -(value >> 1) if value & 1 else value >> 1
+        self._at = at
+        return found
 
     def text(self) -> str:
         """A number of bytes, then these as UTF-8."""

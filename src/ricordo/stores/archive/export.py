@@ -33,11 +33,7 @@ class ExportedMessage:
 def export_messages(messages: Iterable[Message | ExportedMessage]) -> str:
     """The messages as base64 gzip JSON; the same messages always give the same text."""
     entries = [
-        {
-            "role": message.role,
-            "content": message.content,
-            "timestamp": (message.created_at - _EPOCH).total_seconds(),
-        }
+        {"role": message.role, "content": message.content, "timestamp": (message.created_at - _EPOCH).total_seconds()}
         for message in messages
     ]
     raw = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
