@@ -164,6 +164,7 @@ def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
         "made_by": fact.made_by,
         "origin": fact.origin,
         "pinned": fact.pinned,
+        "confidence": fact.confidence,
         "sources": [
             {
                 "message_id": source.message_id,
