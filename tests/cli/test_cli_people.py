@@ -170,3 +170,14 @@ def test_flags_are_listed_released_and_put_back(cli: Cli) -> None:
     assert cli("flags", "release", "nothing", "-u", "anna").code == 3
     assert cli("flags", "release", "-u", "anna").code == 2
     assert cli("flags", "-u", "bruno", "--json").out == ""
+
+
+def test_a_standing_wish_is_listed_and_forgotten(cli: Cli, known: str) -> None:
+    """One that was said in a message is listed by its kind, leads the profile, and goes like a fact."""
+    cli("add", "From now on answer in Dutch.", "Goed.", "-u", "anna", "--continue", "--at", "2026-04-06T10:00:00+00:00")
+    wish = next(each for each in cli("facts", "-u", "anna", "--json").lines if each["about"].startswith("instruction:"))
+    assert 0 < wish["confidence"] < 1
+    assert "instruction" in cli("facts", "-u", "anna").out
+    assert "Dutch" in cli("profile", "-u", "anna", "--json").document["key_facts"][0]
+    assert cli("facts", "forget", wish["fact_id"], "-u", "anna").code == 0
+    assert not [each for each in texts(cli) if "Dutch" in each]

@@ -212,6 +212,21 @@ async def test_a_fact_is_corrected() -> None:
             assert [each.text for each in memory.facts("anna")] == ["Lives in Rome"]
 
 
+async def test_a_standing_wish_is_listed_and_deleted() -> None:
+    """A wish for all later answers has its kind and how sure it is, leads the context, and goes like a fact."""
+    with a_memory() as memory:
+        async with client_of(memory) as client:
+            await call(client, "add_memory", text="I live in Turin. From now on answer in Dutch.")
+            assert memory.settle(20)
+            listed = (await call(client, "get_memories", filters={"kind": "fact"}))["results"]
+            (wish,) = [each for each in listed if each["fact_kind"] == "instruction"]
+            assert "Dutch" in wish["memory"]
+            assert 0 < wish["confidence"] < 1
+            assert "Dutch" in memory.profile("anna").key_facts[0]
+            assert (await call(client, "delete_memory", memory_id=wish["id"]))["removed"] == {"facts": 1}
+            assert [fact.text for fact in memory.facts("anna")] == ["Lives in Turin"]
+
+
 async def test_what_was_said_in_a_talk_is_not_rewritten() -> None:
     """A message of a conversation cannot be updated, and says what to do instead."""
     with a_memory() as memory:

@@ -39,7 +39,7 @@ def say(memory: ricordo.Memory, *messages: str) -> str:
         ("please keep in mind: Thursday is choir night", "Thursday is choir night"),
         ("don't forget that Oma turns 90 in June", "Oma turns 90 in June"),
         ("ricordati che il contatore è nella cantina del vicino", "contatore è nella cantina"),
-        ("Tieni presente che il lunedì finisco alle 20", "lunedì finisco alle 20"),
+        ("Tieni presente che il lunedì finisco alle 20", "lunedì finisce alle 20"),
         ("appuntati che Nino porta il 41 di scarpe", "Nino porta il 41"),
     ],
 )
@@ -110,6 +110,20 @@ def test_a_command_that_fits_nothing_changes_nothing(memory: ricordo.Memory, com
     assert before in say(memory, command)
 
 
+@pytest.mark.parametrize(
+    ("said", "command"),
+    [
+        ("I work nights at Tesco.", "Please forget where I work."),
+        ("i live in swindon", "please forget where i live"),
+        ("abito a Rovigo", "per favore scordati dove abito"),
+    ],
+)
+def test_a_command_may_name_what_it_asks_for(memory: ricordo.Memory, said: str, command: str) -> None:
+    """ "Where I live" means the home, though it shares no word with it."""
+    assert say(memory, said)
+    assert not say(memory, command)
+
+
 def test_everything_about_a_person_goes(memory: ricordo.Memory) -> None:
     """ "Everything" may mean several facts."""
     told = say(memory, "My brother Ivo is a diver.", "Ivo lives with us since May.", "I live in Rotterdam")
@@ -153,6 +167,53 @@ def test_the_facts_of_a_message_are_told_back(text: str, sentence: str, addresse
     """In the third person for the profile and in the second for an answer, in the language of the message."""
     (fact,) = facts_of_message(text)
     assert (fact.kind, fact.sentence, fact.addressed) == ("fact", sentence, addressed)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ("Answer me in English please, always", "no go on, from now on do it in Welsh", 1),
+        ("Always answer in Italian", "d'ora in poi in inglese", 1),
+        ("Answer in Dutch from now on", "keep it under 5 lines from now on", 2),
+    ],
+)
+def test_a_wish_replaces_one_about_the_same_matter(memory: ricordo.Memory, first: str, second: str, kept: int) -> None:
+    """A language replaces a language, in either; a length leaves it."""
+    say(memory, first, second)
+    assert len([fact for fact in memory.facts("u") if fact.is_instruction]) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["yo my pc crashes every time i load the new map", "lo nutro con 50 grammi di segale ogni mattina"],
+)
+def test_a_habit_is_no_wish(text: str) -> None:
+    """ "Every time" and "every morning" also tell what happens."""
+    assert not [fact for fact in facts_of_message(text) if fact.kind == "instruction"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("our conductor is Priscilla", "Their conductor is Priscilla"),
+        ("council gave us a grab rail for free", "Council gave them a grab rail for free"),
+        ("sabato vado a Forlì e a giugno ho la maturità", "Sabato va a Forlì e a giugno ha la maturità"),
+        ("Saverio fa il vigile a Lecce", "Saverio fa il vigile a Lecce"),
+        ("la uso per andare da mia madre", "La usa per andare da sua madre"),
+        ("il nostro gruppo si chiama Cemento", "Il loro gruppo si chiama Cemento"),
+        ("l'ho detto a mia sorella", "L'ha detto a sua sorella"),
+        ("il mio lavoro è duro", "Il suo lavoro è duro"),
+    ],
+)
+def test_a_statement_is_retold(text: str, sentence: str) -> None:
+    """Wherever its verb stands, and for what belongs to several."""
+    assert retold(text, "en" if sentence.startswith(("Their", "Council")) else "it", "third") == sentence
+
+
+def test_a_name_after_a_greeting_needs_less() -> None:
+    """Small letters hide a name; the greeting before it does not."""
+    assert [fact.quote for fact in facts_of_message("ciao sono ermanno, mi rifai la tabella di prima ma coi litri")]
+    assert not facts_of_message("ciao sono tornata, mi rifai la tabella?")
 
 
 def test_commands_are_told_too() -> None:

@@ -269,7 +269,7 @@ def test_a_verb_alone_keeps_its_person(text: str, kept: str) -> None:
             "“we're off grid on some land outside Marfa texas”",
         ),
         ("Ti aggiorno su una cosa importante: mia figlia si chiama Ada", "Sua figlia si chiama Ada"),
-        ("parto per Ivrea ad aprile con mio zio, che scarpe servono", "«parto per Ivrea ad aprile con mio zio»"),
+        ("parto per Ivrea ad aprile con mio zio, che scarpe servono", "Parte per Ivrea ad aprile con suo zio"),
         ("in brisbane here so its summer, which salads keep in the heat", "In brisbane here so its summer"),
         ("sorry i got that wrong, exam is on the 10th of June", "Exam is on the 10th of June"),
         ("my e bike (a Gazelle, second hand) cuts out on hills", "Their e bike (a Gazelle, second hand)"),

@@ -141,6 +141,21 @@ def test_a_pin_needs_a_fact_and_goes_with_it(home: Any) -> None:
         assert memory.facts("anna", superseded=True) == []
 
 
+def test_certainty_is_kept(home: Any) -> None:
+    """Each fact says how sure its reader was; one by hand is sure, and a fact that is said again is no less so."""
+    with Memory(home) as memory:
+        session = memory.session(user_id="ann")
+        session.add_turn("My name is Ann. im in hobart", "Hello.")
+        memory.settle(60)
+        read = {fact.text: fact.confidence for fact in memory.facts("ann")}
+        assert read["Is called Ann"] == 0.98
+        assert all(0 < sure < 1 for sure in read.values())
+        session.add_turn("as I said, my name is Ann", "Yes.")
+        memory.settle(60)
+        assert {fact.text: fact.confidence for fact in memory.facts("ann")} == read
+        assert memory.write_fact("I live in Rome", user_id="ann").confidence == 1.0
+
+
 def test_pins_and_facts_by_hand_are_exported(home: Any) -> None:
     """Another memory gets them once, beside the sessions; a forged one is refused by name."""
     with Memory(home) as memory, Memory(MemoryStore()) as other:

@@ -232,6 +232,19 @@ def test_who_is_calling_is_told(client: TestClient) -> None:
     assert me["answerer"] == "reader"
 
 
+def test_a_standing_wish_is_listed_and_forgotten(client: TestClient) -> None:
+    """One that was said in a message leads the list of instructions and the profile, and goes like a fact."""
+    session = know_anna(client)
+    said = {"role": "user", "content": "D'ora in poi rispondi in rima."}
+    assert client.post(f"/sessions/{session}/messages", json=said, headers=ANNA).status_code == 201
+    client.post(f"/sessions/{session}/end", headers=ANNA)
+    (wish,) = [each for each in client.get("/facts", headers=ANNA).json()["items"] if each["kind"] == "instruction"]
+    assert 0 < wish["confidence"] < 1
+    assert "rima" in client.get("/profile", headers=ANNA).json()["key_facts"][0]
+    assert client.delete(f"/facts/{wish['id']}", headers=ANNA).status_code == 204
+    assert "rima" not in str(client.get("/facts", headers=ANNA).json())
+
+
 def test_facts_are_written_and_edited_by_hand(client: TestClient) -> None:
     """A written fact is told as a sentence; an edited one ends the old; what may not be kept is refused."""
     made = client.post("/facts", json={"text": "I live in Pisa"}, headers=ANNA)

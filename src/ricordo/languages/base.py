@@ -403,6 +403,11 @@ class FactWords:
     remembered_things: str
     standing: str
     standing_openers: str
+    # Alternatives: the languages, lengths, units and marks that a wish about answers names.
+    wish_languages: str
+    wish_lengths: str
+    wish_units: str
+    wish_marks: str
     # Alternatives: words by which a wish is for all later answers, wherever they stand in its sentence.
     for_good: str
     # Alternatives: the polite opening of a wish ("you can"); verbs of wishing, and of what others want, say or must do;
@@ -428,6 +433,7 @@ class FactWords:
     third_person: Mapping[str, str]
     second_verbs: Mapping[str, str]
     third_verbs: Mapping[str, str]
+    verbs_and_nouns: Words  # of those: verbs that are nouns too ("lavoro"), or forms of others ("sono")
     not_retold: Mapping[str, LazyPattern]
     # Alternatives before the time since when something holds ("since March").
     since: str

@@ -882,7 +882,10 @@ FACTS = base.FactWords(
     ),
     bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
     joins=r"and|or",
-    introductions=r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?",
+    introductions=(
+        r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?|^(?:nan|gran|granny|grandad|grandma|grandpa|mum|mom|mam|dad|hubby)(?:'?s)?"
+        r"|^(?:absolutely |totally |completely )?(?:cannot|can't|cant|obsessed|addicted|allergic|hooked|been|moved|quit|saving|turning|living|working)"
+    ),
     closings=r"(?:kind |best |warm )?regards|best wishes|sincerely|yours(?: \w+)?|all the best",
     thanks=r"cheers|(?:many )?thanks|thank you",
     signs=r"sign(?:ed)?(?: \w+){0,3} (?:as|with)|sign (?:it|off)",
@@ -895,7 +898,7 @@ FACTS = base.FactWords(
     other_pronouns=r"he|she|he's|she's|hes|shes",
     possessives=r"my|our",
     clause_leads=(
-        r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hello|hey|um|uh|oh|just so you know"
+        r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hiya|yo|hello|hey|um|uh|oh|just so you know"
         r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact"
     ),
     remember=(
@@ -910,7 +913,7 @@ FACTS = base.FactWords(
         r"|it) (?:(?:that )?i|you|about|from)|(?: \w+){1,4} from your (?:memory|notes)))"
     ),
     remembered_things=(
-        r"(?:that|what|everything|all|anything)(?: that)? (?:i|we|you)|(?:about )?(?:my|our|me)|what|that (?:my|our)|everything about|all about|anything about"
+        r"(?:that|what|everything|all|anything)(?: that)? (?:i|we|you)|(?:about )?(?:my|our|me)|what|(?:where|when|who|how(?: \w+)?) (?:i|we)|that (?:my|our)|everything about|all about|anything about"
     ),
     standing=(
         r"no(?= (?:\w+ ){1,2}please)|from now on|from here on(?: out)?|going forward|henceforth|in (?:the )?future|(?:when|every time|each time)(?:ever)? i"
@@ -940,6 +943,10 @@ FACTS = base.FactWords(
     standing_openers=(
         r"(?:(?:from|as of|starting) (?:now|today)|from here)(?: on(?:wards?)?)?(?: out)?|going forward|henceforth|in future"
     ),
+    wish_languages=rf"in (?:{_LANGUAGE}|welsh|irish|latin|danish|norwegian|finnish|scots)",
+    wish_lengths=r"short\w*|brief\w*|long\w*|lines?|sentences?|paragraphs?|words|concise\w*|detail\w*",
+    wish_units=r"metric|imperial|celsius|fahrenheit|kilos?|pounds|miles|kilomet\w+|km|grams|ounces|inches|feet|cups",
+    wish_marks=r"emojis?|smileys?|bullets?|bullet points?|lists?|tables?",
     everything=r"everything|anything|all",
     command_words=words(
         """forget remember about that what i told tell said say you your my me please everything anything all the thing
@@ -949,7 +956,8 @@ FACTS = base.FactWords(
     trails=r"by the way|btw|lol|haha\w*|tbh|mind you",
     spelled_out=pairs(
         """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll =
-        I'll, w = with, doesnt = doesn't, didnt = didn't"""
+        I'll, w = with, doesnt = doesn't, didnt = didn't, thats = that's, hes = he's, shes = she's, isnt = isn't, wasnt =
+        wasn't, havent = haven't, hasnt = hasn't, wont = won't, wouldnt = wouldn't, couldnt = couldn't"""
     ),
     subjects=words("i"),
     reflexives={},
@@ -965,14 +973,15 @@ FACTS = base.FactWords(
     ),
     third_person=pairs(
         """i = they, i'm = they're, i've = they've, i'd = they'd, i'll = they'll, am = are, me = them, my = their, mine
-        = theirs, myself = themselves, i was = they were"""
+        = theirs, myself = themselves, i was = they were, our = their, us = them, ours = theirs"""
     ),
     second_verbs={},
     third_verbs=_THIRD_VERBS,
+    verbs_and_nouns=words(""),
     not_retold={
         "second": LazyPattern(r"\b(?:you|your|yours|u|ur|yourself)\b"),
         "third": LazyPattern(
-            r"\b(?:you|your|yours|u|ur|yourself|he|she|him|they|them|we|our|us|we're|we've|and i|and me|me and)\b"
+            r"\b(?:you|your|yours|u|ur|yourself|he|she|him|they|them|we|we're|we've|and i|and me|me and)\b"
         ),
     },
     since=r"since|from|as of",
@@ -1405,7 +1414,7 @@ STATEMENTS = base.StatementWords(
     ),
     retraction_objects=r"that|sure|about|into|a",
     tag_questions=r"no|ok|right|correct|yes|true|innit|you know|or not|isn't it|don't i|am i|do i",
-    greetings=r"hey|hi|hello|good (?:morning|afternoon|evening)",
+    greetings=r"hey|hi|hiya|yo|hello|good (?:morning|afternoon|evening)",
     transcript_labels=r"user|assistant|system|human|ai|bot|tutor|student|teacher|me|q|a",
     instructions_heading="INSTRUCTIONS",
     about_oneself=r"about me|about myself|introduction|myself|fyi",
@@ -1414,7 +1423,7 @@ STATEMENTS = base.StatementWords(
     cuts=r"but|because|although|though|however|while|whereas|since|cause|cuz",
     states_first=(
         r"never (?:been|had|done|seen|met|made|got|gone|went|ate|eaten|driven|drunk|learnt|\w+ed)|(?:don't|dont|do not|never) (?:really |ever |usually )?(?:own"
-        r"|have|eat|drink|drive|smoke|like|sleep|work|play|speak|cook)(?! (?:it|this|that|with)\b)|make (?:that|it|the(?: \w+){1,3}) (?:\d[\d.,]*|\w+days?)"
+        r"|have|eat|drink|drive|smoke|like|sleep|work|play|speak|cook)(?! (?:it|this|that|with)\b)|start (?:at(?! the (?:beginning|start|top|end))|as an?|my)\b|make (?:that|it|the(?: \w+){1,3}) (?:\d[\d.,]*|\w+days?)"
     ),
     order_leads=r"please|and|then|now|just|only|always|never",
     orders_first=(

@@ -903,7 +903,17 @@ _FIRST_PERSON = tuple(
             produco produce produci, riparo ripara ripari, costruisco costruisce costruisci, affitto affitta affitti,
             condivido condivide condividi, convivo convive convivi, assisto assiste assisti, bado bada badi,
             tifo tifa tifi, milito milita militi, trasferisco trasferisce trasferisci, sposo sposa sposi,
-            ero era eri, avevo aveva avevi, farò farà farai, sarò sarà sarai, avrò avrà avrai, andrò andrà andrai,
+            chiudo chiude chiudi, apro apre apri, finisco finisce finisci, pulisco pulisce pulisci, comincio comincia cominci,
+            inizio inizia inizi, riesco riesce riesci, consegno consegna consegni, traduco traduce traduci,
+            amministro amministra amministri, nutro nutre nutri, trasloco trasloca traslochi, rendo rende rendi,
+            metto mette metti, smetto smette smetti, resto resta resti, parto parte parti, torno torna torni,
+            arrivo arriva arrivi, viaggio viaggia viaggi, ballo balla balli, disegno disegna disegni,
+            dipingo dipinge dipingi, programmo programma programmi, pesco pesca peschi, perdo perde perdi,
+            spendo spende spendi, risparmio risparmia risparmi, peso pesa pesi, ospito ospita ospiti, aiuto aiuta aiuti,
+            accompagno accompagna accompagni, sveglio sveglia svegli, alzo alza alzi, sento sente senti, evito evita eviti,
+            raccolgo raccoglie raccogli, ascolto ascolta ascolti, guardo guarda guardi, monto monta monti, servo serve servi,
+            assumo assume assumi, fatico fatica fatichi, sopporto sopporta sopporti,
+            l'ho l'ha l'hai, c'ho c'ha c'hai, gliel'ho gliel'ha gliel'hai, ero era eri, avevo aveva avevi, farò farà farai, sarò sarà sarai, avrò avrà avrai, andrò andrà andrai,
             vorrei vorrebbe vorresti, potrei potrebbe potresti, dovrei dovrebbe dovresti"""
         ),
     )
@@ -997,7 +1007,7 @@ FACTS = base.FactWords(
     ),
     bound=words("io tu noi voi loro lui lei non il lo la i gli le un uno una mio mia nn"),
     joins=r"e|ed|o",
-    introductions=r"qui \w+|parla|il nome|piacere",
+    introductions=r"qui \w+|parla|il nome|piacere|^(?:(?:a|la) )?(?:mamma|papà|babbo|nonna|nonno)",
     closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
     thanks=r"(?:molte )?grazie(?: mille)?|un saluto",
     signs=r"firm\w+(?: \w+){0,3} (?:come|con|a nome)|firmal[ao](?: pure)?",
@@ -1028,7 +1038,7 @@ FACTS = base.FactWords(
         r"|quel|ciò|tutto|tutte|quanto|che|le cose)\b|(?: \w+){1,5} (?:dalla (?:tua )?memoria|dai (?:tuoi )?appunti)))"
     ),
     remembered_things=(
-        r"che|quello che|quel che|ciò che|quanto (?:ti|le|vi)|tutto (?:quello|ciò|quanto|sul|sulla|su)|(?:del|della|dei|delle)?"
+        r"che|dove|quant[ie] \w+|con chi|quello che|quel che|ciò che|quanto (?:ti|le|vi)|tutto (?:quello|ciò|quanto|sul|sulla|su)|(?:del|della|dei|delle)?"
         r" ?(?:il mio|la mia|i miei|le mie|mio|mia)|(?:del|della|dei|delle) (?:mio|mia|miei|mie)|quella (?:cosa|storia)"
     ),
     standing=(
@@ -1058,6 +1068,12 @@ FACTS = base.FactWords(
         r"|tuoi|nostre)|qualunque|qualsiasi|nuova regola|regola della casa|quello che (?:mi|scrivi|proponi)|né (?:ora|adesso|oggi) né|non \w+ più|ogni \w+ che (?:mi|ti)|vita natural durante"
     ),
     standing_openers=r"d'ora in (?:poi|avanti)|da (?:ora|oggi|adesso|qui|domani|quest[oa'] ?(?:mese|settimana|anno))(?: in (?:poi|avanti))?",
+    wish_languages=(
+        r"in (?:italiano|inglese|francese|tedesco|spagnolo|olandese|portoghese|russo|polacco|greco|turco|cinese|giapponese|arabo|rumeno|albanese|latino|dialetto)"
+    ),
+    wish_lengths=r"brev\w+|cort[ioae]|lungh\w+|righe|riga|frasi|parole|paragrafi|sintetic\w+|dettagli\w*|concis\w+",
+    wish_units=r"metric\w+|celsius|fahrenheit|chili|grammi|libbre|miglia|chilometri|km|once|pollici|tazze",
+    wish_marks=r"emoji|faccine|elenc\w+|punti elenco|liste|tabell\w+",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
     command_words=words(
         """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta
@@ -1069,21 +1085,28 @@ FACTS = base.FactWords(
     spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
     subjects=words("io"),
     reflexives={"mi": "si"},
-    before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|(?:\w+')?anni|mes[ei]|settiman[ae]|anno|,|:|\(",
+    before_verbs=r"la|li|le|ne|non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|(?:\w+')?anni|mes[ei]|settiman[ae]|anno|,|:|\(",
     adverbs=r"non|anche|ora|adesso|già|ancora|sempre|di solito|purtroppo|io|mi|poi|comunque|solo|spesso",
     second_person=pairs(
         """io = tu, mi = ti, me = te, mio = tuo, mia = tua, miei = tuoi, mie = tue, nostro = vostro, nostra = vostra,
         nostri = vostri, nostre = vostre"""
     ),
-    third_person={"mio": "suo", "mia": "sua", "miei": "suoi", "mie": "sue"},
+    third_person=pairs(
+        """mio = suo, mia = sua, miei = suoi, mie = sue, nostro = loro, nostra = loro, nostri = loro, nostre = loro"""
+    ),
     second_verbs={first: second for first, _, second in _FIRST_PERSON},
     third_verbs={first: third for first, third, _ in _FIRST_PERSON},
+    verbs_and_nouns=words(
+        """sono abito lavoro studio gioco suono canto corro guido leggo uso amo odio cerco seguo pratico credo sogno aspetto
+        passo porto affitto sposo tifo riparo inizio trasloco resto torno arrivo viaggio ballo disegno programmo pesco
+        risparmio peso aiuto alzo ascolto monto servo bado parlo parto apro"""
+    ),
     not_retold={
         "second": LazyPattern(
             r"\b(?:tu|tuo|tua|tuoi|tue|ti|te|voi|vostr[oaie]|noi|ci|siamo|abbiamo|(?!chiamo\b)\w+iamo)\b"
         ),
         "third": LazyPattern(
-            r"\b(?:tu|tuo|tua|tuoi|tue|ti|te|voi|vostr[oaie]|noi|ci|nostr[oaie]|siamo|abbiamo|(?!chiamo\b)\w+iamo|me"
+            r"\b(?:tu|tuo|tua|tuoi|tue|ti|te|voi|vostr[oaie]|noi|ci|(?<!l )(?<!a )(?<!i )(?<!e )nostr[oaie]|siamo|abbiamo|(?!chiamo\b)\w+iamo|me"
             r"|^sono (?:\d+|due|tre|quattro|cinque|sei|pochi|poche|quasi) (?=\w+[ie]\b)|mi (?:piac\w+|serv\w+|manca\w*|fa|fanno|sembra\w*|dà|danno|va|vanno|è|sono|tocca\w*|basta\w*))\b"
         ),
     },

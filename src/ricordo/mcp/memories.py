@@ -50,6 +50,7 @@ class ToolMemory(BaseModel):
     role: str | None = None
     fact_kind: str | None = None
     pinned: bool | None = None
+    confidence: float | None = None
     valid_to: datetime | None = None
     sources: list[ToolSource] = []
     metadata: dict[str, Any] = {}
@@ -193,6 +194,7 @@ def fact_memory(fact: Fact, score: float | None = None, reasons: tuple[str, ...]
         session_id=fact.sources[0].session_id if fact.sources else None,
         fact_kind=fact.shown_kind,
         pinned=fact.pinned or None,
+        confidence=fact.confidence if fact.confidence < 1 else None,
         valid_to=fact.valid_to,
         sources=sources,
         score=score,

@@ -31,6 +31,7 @@ SAID = "said:"  # how the subject of a judged clause begins
 LEARNING = "learning:"  # how the slot of a way of learning begins
 _WORD = re.compile(r"[^\W\d_]+")
 _LEANS = AnyLanguage(r"[“«]|\d+,|(?:<facts.other_pronouns>|<facts.joins>)\b", flags=re.IGNORECASE)
+_OWN = AnyLanguage(r"[“«](?:<facts.self_words>)\b", flags=re.IGNORECASE)  # "we are getting married" reads by itself
 _WHOLE = 3  # words of a clause that says something by itself
 # The name first, then difficulties and goals, then the rest; for judged clauses by the group of their subject.
 _TIERS: dict[FactKind, int] = {
@@ -254,7 +255,9 @@ def _tier(fact: Fact) -> int:
         return _TIERS["difficulty"]
     if not fact.about.startswith(SAID):
         return _TIERS[fact.kind]
-    leans = len(fact.text.split()) < _WHOLE or _LEANS.match(fact.text) is not None
+    words = _WORD.findall(fold(fact.text))
+    own = _OWN.match(fact.text) and all_words("followups.replaceable").isdisjoint(words)
+    leans = len(words) < _WHOLE or (_LEANS.match(fact.text) is not None and not own)
     return _GROUP_TIERS.get(group_of(fact.about), _TIERS[fact.kind]) + 5 * leans
 
 

@@ -38,6 +38,7 @@ class Fact:
     `about` names what the claim decides ("name", "place:home"): of two facts about the same thing only the newer is
     true now. It is empty where nothing else can contradict the claim. A fact that was forgotten keeps its `digest`
     alone, so that it is not learned again, and no word of it. A `pinned` one comes first wherever facts are told.
+    `confidence`, 0 to 1, is how sure its reader was.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Fact:
     origin: Trust = "user_said"
     forgotten: bool = False
     pinned: bool = False
+    confidence: float = 1.0
 
     @property
     def is_instruction(self) -> bool:

@@ -66,6 +66,7 @@ class FactOut(BaseModel):
     made_by: str
     origin: str
     pinned: bool
+    confidence: float
     sources: list[SourceOut]
 
 

@@ -80,7 +80,7 @@ def rows_to_marks(rows: Any) -> dict[str, SessionMark]:
 
 FACT_COLUMNS = (
     "agent_id, fact_id, kind, text, about, digest, language, sources, recorded_at, valid_from, valid_to, "
-    "superseded_by, made_by, origin, forgotten, pinned"
+    "superseded_by, made_by, origin, forgotten, pinned, confidence"
 )
 SUMMARY_COLUMNS = (
     "session_id, summary_id, agent_id, kind, text, first_turn, last_turn, topics, created_at, tokens, counter, "
@@ -95,7 +95,7 @@ def fact_to_row(fact: Fact) -> tuple[Any, ...]:
         fact.agent_id, fact.id, fact.kind, fact.text, fact.about, fact.digest, fact.language,
         canonical([(source.message_id, source.session_id, source.quote) for source in fact.sources]),
         micros(fact.recorded_at), micros(fact.valid_from), None if fact.valid_to is None else micros(fact.valid_to),
-        fact.superseded_by, fact.made_by, fact.origin, fact.forgotten, fact.pinned,
+        fact.superseded_by, fact.made_by, fact.origin, fact.forgotten, fact.pinned, fact.confidence,
     )  # fmt: skip
 
 
@@ -107,14 +107,14 @@ def row_to_fact(row: tuple[Any, ...]) -> Fact:
     """
     (
         agent_id, fact_id, kind, text, about, digest, language, sources, recorded, valid_from, valid_to,
-        superseded_by, made_by, origin, forgotten, pinned,
+        superseded_by, made_by, origin, forgotten, pinned, confidence,
     ) = row  # fmt: skip
     try:
         return Fact(
             fact_id, agent_id, kind, text, about, digest, language,
             tuple(Source(*source) for source in json.loads(sources)),
             moment(recorded), moment(valid_from), None if valid_to is None else moment(valid_to),
-            superseded_by, made_by, origin, bool(forgotten), bool(pinned),
+            superseded_by, made_by, origin, bool(forgotten), bool(pinned), confidence,
         )  # fmt: skip
     except (ValueError, TypeError, OverflowError) as error:
         raise DamageError(f"fact {fact_id!r} cannot be read back ({error}); run verify") from error

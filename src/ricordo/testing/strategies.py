@@ -195,6 +195,7 @@ def facts(draw: st.DrawFn, agent_id: str, sources: tuple[Source, ...] = ()) -> F
         origin=draw(st.sampled_from(TRUST)),
         forgotten=forgotten,
         pinned=draw(st.booleans()),
+        confidence=draw(st.floats(0, 1)),
     )
 
 

@@ -116,13 +116,16 @@ def _fact_from_document(document: Mapping[str, Any]) -> Fact:
         raise ValidationError("valid_from", "and recorded_at are needed")
     said = [each if isinstance(each, Mapping) else {} for each in check_list("sources", document.get("sources"))]
     sources = [Source(*(_text(each, name) for name in ("message_id", "session_id", "quote"))) for each in said]
-    superseded = document.get("superseded_by")
+    superseded, sure = document.get("superseded_by"), document.get("confidence", 1.0)
+    if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
+        raise ValidationError("confidence", "expected a number from 0 to 1")
     return Fact(
         check_id("id", document.get("id")), check_id("agent_id", document.get("agent_id")), document["kind"],
         _text(document, "text"), _text(document, "about"), check_id("digest", document.get("digest")),
         _text(document, "language"), tuple(sources), recorded, since, until,
         None if superseded is None else check_id("superseded_by", superseded),
         check_id("made_by", document.get("made_by")), document["origin"], pinned=document["pinned"],
+        confidence=float(sure),
     )  # fmt: skip
 
 

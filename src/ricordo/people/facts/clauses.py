@@ -197,6 +197,7 @@ Person = Literal["second", "third"]
 _PIECE = re.compile(r"[\w'-]+|[^\w\s]|\s+")
 # Words after which a verb of the first person may stand.
 _BEFORE_VERB = AnyLanguage(r"(?:<facts.before_verbs>)", flags=re.IGNORECASE)
+_UNKNOWN_VERB = re.compile(r"\w{3,}(?<!nn)(?<!\w\w[aeo]n)o")  # of the first person; "hanno" and "giocano" are not
 ADVERB = AnyLanguage(r"(?:<facts.adverbs>)", flags=re.IGNORECASE)
 
 
@@ -206,7 +207,8 @@ def retold(statement: str, language: str, person: Person) -> str | None:
     plain = " ".join(statement.replace("\u2019", "'").split()).strip(" ,.;:!?…-–—")
     pieces = [table.spelled_out.get(piece.lower(), piece) for piece in _PIECE.findall(plain)]
     written = "".join(pieces)
-    if not pieces or table.not_retold["second"].search(written):
+    # A verb that shows the person speaks of the user; words alone may be about others.
+    if not pieces or table.not_retold[person if table.second_verbs else "second"].search(written):
         return None
     if not table.second_verbs and not any(piece.lower() in table.second_person for piece in pieces):
         return (written[:1].upper() + written[1:]) if person == "third" else written  # of others: nothing to turn
@@ -224,7 +226,8 @@ def retold(statement: str, language: str, person: Person) -> str | None:
     for index, piece in enumerate(told):
         low = piece.lower()
         following = next((each.lower() for each in told[index + 1 :] if each.strip()), "")
-        if table.second_verbs and low in verbs and (not last or _BEFORE_VERB.fullmatch(last)):
+        turns = low not in table.verbs_and_nouns or not last or _BEFORE_VERB.fullmatch(last)
+        if table.second_verbs and low in verbs and turns:
             piece = verbs[low]
         elif person == "third" and low in table.reflexives:
             if following not in verbs:
@@ -246,7 +249,9 @@ def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
     words = [pieces[index].lower() for index in at]
     if table.second_verbs:  # the verb alone shows the person, and is turned where it stands
         verb = next((word for word in words if not ADVERB.fullmatch(word)), "")
-        if verb.endswith("o") and len(verb) > 3 and verb not in table.third_verbs:
+        known = {*table.third_verbs, *table.third_verbs.values(), *table.reflexives.values()}
+        after = words[words.index(verb) + 1 :][:1] if verb else []
+        if _UNKNOWN_VERB.fullmatch(verb) and verb not in known and known.isdisjoint(after):  # "Piero si è rotto"
             return None
         return pieces[at[1] :] if words[0] in table.subjects and len(at) > 1 else pieces
     if "'" in words[0] and words[0] in table.third_verbs:

@@ -259,7 +259,7 @@ def _fact_by_hand(line: str, kind: str, old: Fact | None, context: LearningConte
     read = () if wish else extract_facts([said]).candidates
     if len(read) == 1 and read[0].kind == (named if kind or old else read[0].kind) and not refusal_reason(read[0]):
         claim = replace(read[0], about=about or read[0].about)
-    return replace(new_fact(claim, claim.about, context), sources=(), made_by=BY_HAND)
+    return replace(new_fact(claim, claim.about, context), sources=(), made_by=BY_HAND, confidence=1.0)
 
 
 PAGE = 200

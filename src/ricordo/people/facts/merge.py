@@ -55,6 +55,10 @@ _NEAR_ONLY = 0.2  # if there is only one fact that can be meant
 _TRANSLATED = 0.75  # least likeness of two names of one thing in two languages
 _DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
+# What a wish about answers is about: of two of one kind the newer holds, of two kinds both do.
+_MATTERS = [
+    AnyLanguage(rf"\b(?:<facts.{name}>)\b") for name in ("wish_languages", "wish_lengths", "wish_units", "wish_marks")
+]
 _SHORT = 2  # letters of a word that says nothing of whom it is about
 _OF_OTHERS = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+)?(?:<facts.possessives>)\s")
 _NAMES = re.compile(r"[A-ZÀ-Ý][\w'-]+")
@@ -108,6 +112,11 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     wanted = _terms(claim.text, claim.language)
     group = group_of(claim.about)
 
+    if matters := _matters(claim):
+        facts = [fact for fact in facts if not (known := _matters(fact)) or matters & known]
+        languages = [fact for fact in facts if 0 in matters & _matters(fact)]
+        if languages:
+            return max(languages, key=lambda fact: fact.valid_from)
     sure = claim.replaces and claim.change >= _SURE
     latest = max((fact.valid_from for fact in facts), default=None)
 
@@ -123,6 +132,12 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     if nearness(best) >= (_NEAR if sure else _NEAR_OTHERWISE):
         return best
     return best if len(facts) == 1 and sure and nearness(best) >= _NEAR_ONLY else None
+
+
+def _matters(wish: Claim | Fact) -> set[int]:
+    """The matters of answers that a wish names; empty for what is no wish."""
+    told = enumerate(_MATTERS) if wish.about.startswith("instruction:") else ()
+    return {number for number, matter in told if matter.search(wish.text)}
 
 
 def _renamed(claim: Claim, facts: list[Fact]) -> Fact | None:
@@ -358,6 +373,7 @@ def _add_uncontested(
                     sources=sources,
                     valid_from=min(fact.valid_from, candidate.said.created_at),
                     origin=least_trusted((fact.origin, candidate.said.origin)),
+                    confidence=max(fact.confidence, candidate.confidence),
                 )
             return
     fact = new_fact(candidate, "", context)
@@ -442,4 +458,5 @@ def new_fact(candidate: Claim, about: str, context: LearningContext) -> Fact:
         valid_from=candidate.said.created_at,
         made_by=candidate.made_by,
         origin=candidate.said.origin,
+        confidence=candidate.confidence,
     )

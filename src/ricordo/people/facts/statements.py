@@ -62,6 +62,7 @@ _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?
 FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
 _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
+_GREETED = AnyLanguage(r"\W*(?:<statements.greetings>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
@@ -90,9 +91,12 @@ _JOINED = re.compile(r"\s*,?\s*")
 _BRACKET = re.compile(r" ?\([^()\n.!?]{1,80}\)")
 _SENTENCE_MARKS = tuple(".!?…;\n")
 _CHANGES = ("change", "end")
-_MANNER = "manner"  # the group of what is said about answers
+_NAME, _MANNER = "name", "manner"  # groups: names, and what is said about answers
 _WISH = "instruction"  # the label of a standing wish
-_LIKELY_WISH, _SURE_WISH = 0.15, 0.7  # least probability of a wish that says it is for good; that opens with "I"
+# Least probability of a wish: that says it is for good; that may as well tell a habit; that opens with "I".
+_LIKELY_WISH, _HABIT, _SURE_WISH = 0.15, 0.5, 0.7
+_CHANGED_WISH = 0.3  # of what changes or ends something about answers
+_GREETED_NAME = 1.0  # how much less sure the judge must be of a name after a greeting
 _ALLERGY = 3.0  # how much less sure the judge must be of one who is named with an allergy, or of an allergen
 _LISTED = 1.7  # the same of things that the user has, counts and lists: "I have three cats: …"
 _REPLACED = 0.7  # least probability of a change where the words say what it takes the place of
@@ -240,8 +244,13 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             found[-1] = replace(found[-1], end=max(found[-1].end, clause.end if clause.margin >= needed else 0))
             continue
         words = flat[clause.start : clause.end]
-        for_good = clause.wish >= _LIKELY_WISH and _is_for_good(flat, clause)
-        of_oneself = _SELF_FIRST.match(words) is not None
+        lead = _LEAD.match(words)
+        told = words[lead.end() :] if lead else words
+        of_oneself = _SELF_FIRST.match(told) is not None
+        # "every time" may also tell a habit; "from now on" is said of a wish or of a change.
+        likely = _LIKELY_WISH if clause.label == _WISH or _FROM_NOW.search(words) else _HABIT
+        likely = _SURE_WISH if of_oneself and clause.attribute != _MANNER else likely
+        for_good = clause.wish >= likely and _is_for_good(flat, clause)
         if for_good and (not of_oneself or clause.attribute == _MANNER):
             clause = replace(clause, label=_WISH)
         # "from now on I work at home" changes a fact; a wish is addressed to the assistant.
@@ -261,21 +270,21 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             weighed -= _IMPERSONAL  # orders have no first person
         if flat[clause.end : clause.end + 1] == ":" and _OWN_VERB.match(words):
             weighed -= _LISTED
+        if clause.attribute == _NAME and _GREETED.match(words):
+            weighed -= _GREETED_NAME
         if _IS_ALLERGIC.match(words):
             weighed -= _ALLERGY + (_IMPERSONAL if impersonal else 0)
         if (wish or standing) and _OF_OTHERS.search(flat, *_sentence_around(flat, clause)):
             weighed = _REPORTED  # "the boss wants them always in blue"
         elif wish and not standing and for_good:
-            weighed += _FOR_ALL
+            weighed += _FOR_ALL * clause.wish
         elif wish and "?" not in flat and clause.wish >= _SURE_WISH:
             weighed += _ONLY_WISH
         if clause.label in _CHANGES and weighed == 0.0:
             weighed = _OF_THE_KNOWN
-        if found and not wish and _WHOSE.match(flat, found[-1].start):
-            lead = _LEAD.match(words)
-            if _JOINED.fullmatch(flat[found[-1].end : clause.start]):
-                told = words[lead.end() :] if lead else words
-                weighed += _SAME_PERSON if _person_before(flat, clause, told, language) else 0.0
+        follows = found and _JOINED.fullmatch(flat[found[-1].end : clause.start])
+        if follows and not wish and _WHOSE.match(flat, found[-1].start):
+            weighed += _SAME_PERSON if _person_before(flat, clause, told, language) else 0.0
         if clause.margin < needed + weighed or _is_nothing(flat, clause, lasts=for_good or standing):
             continue
         if standing:
@@ -295,7 +304,8 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         if last and _belongs_to(last, clause, flat):
             label = _WISH if clause.label == _WISH and last.wish >= _LIKELY_WISH else last.label
             end = max(clause.end, _bracket_end(flat, last, clause))
-            found[-1] = replace(last, end=end, margin=max(last.margin, clause.margin), label=label)
+            margin, change = max(last.margin, clause.margin), max(last.change, clause.change)
+            found[-1] = replace(last, end=end, margin=margin, label=label, change=change)
         else:
             found.append(clause)
     return tuple(found)
@@ -382,7 +392,11 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
         return True
     shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
     first = next(iter(tokens(bare)), "")
-    leans = first in all_words("facts.leaning") or (first.isdigit() and shortest <= _SHORT)
+    leans = (
+        first in all_words("facts.leaning")
+        or (lead is not None and first in all_words("followups.indefinite"))
+        or (first.isdigit() and shortest <= _SHORT)
+    )
     leans = leans or _ONLY_DAY.fullmatch(bare) is not None or _WISHES.search(flat[: last.end].split()[-1]) is not None
     return leans or shortest <= (_SHORT if last.label == clause.label else 1) or _SINCE.match(words) is not None
 
@@ -450,7 +464,8 @@ def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
             quote = said.text[start:end].strip()
             everything = _EVERYTHING.search(quote) is not None
             language = guess_language(said.text)
-            found.append(ForgetCommand(said, quote, language, describe(quote)[1], everything))
+            group = describe(flat[start + (lead.end() if lead else 0) : end])[1]
+            found.append(ForgetCommand(said, quote, language, group, everything))
     return tuple(found)
 
 
@@ -515,13 +530,18 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     quote = said.text[start:end]
     if sum(c.isalnum() for c in quote) < 3:
         return None
+    named, last = clause.attribute == _NAME, quote.rfind(" ") + 1
+    spelled = quote[:last] + quote[last:].capitalize() if named and quote.islower() else quote
     if clause.label in ("fact", "remember", "change") and (
-        read := read_clause(quote, said, zone, named=clause.attribute == "name")
+        read := read_clause(spelled, replace(said, text=spelled) if spelled != quote else said, zone, named=named)
     ):
-        return replace(read, made_by=JUDGE, replaces=clause.label == "change", change=clause.change)
+        return replace(
+            read, quote=quote, said=said, made_by=JUDGE, replaces=clause.label == "change", change=clause.change
+        )
     opening, closing = language_by_code(language).summaries.user_quoted
     replaces = clause.label in _CHANGES
-    wish = clause.label == _WISH or (replaces and clause.attribute == _MANNER)  # a changed wish is a wish
+    changed = replaces and clause.attribute == _MANNER and clause.wish >= _CHANGED_WISH
+    wish = clause.label == _WISH or changed
     told = None if wish else retold(quote, language, "third")
     if whose := _person_before(flat, clause, quote, language):
         told = f"{whose[:1].upper()}{whose[1:]}: {quote[:1].lower()}{quote[1:]}"

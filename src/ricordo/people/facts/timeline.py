@@ -174,7 +174,8 @@ def _with_newest_wording(fact: Fact, run: StatementRun) -> Fact:
     newest = run.statements[-1].candidate
     if newest is None or run.statements[-1].digest(fact.about) != fact.digest:
         return fact
-    return replace(fact, text=newest.text, language=newest.language, made_by=newest.made_by)
+    sure = max(fact.confidence, newest.confidence)
+    return replace(fact, text=newest.text, language=newest.language, made_by=newest.made_by, confidence=sure)
 
 
 def _never_true(fact: Fact, facts: Sequence[Fact]) -> Fact:

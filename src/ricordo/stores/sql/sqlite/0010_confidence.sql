@@ -1,0 +1,3 @@
+-- How sure the reader of a fact was; of older facts that was not kept.
+
+ALTER TABLE facts ADD COLUMN confidence REAL NOT NULL DEFAULT 1 CHECK (confidence BETWEEN 0 AND 1);
