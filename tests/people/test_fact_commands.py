@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
+from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.clauses import retold
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.people.facts.statements import facts_of_message
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -357,3 +359,25 @@ def test_a_wish_that_is_acknowledged_is_kept(wish: str) -> None:
         session.end()
         assert [fact for fact in memory.facts("anna") if fact.is_instruction]
         assert "Firenze" in memory.profile("anna").recent_summary
+
+
+@pytest.mark.parametrize("said", ["Thank you ever so much.", "Grazie mille davvero per sempre"])
+def test_thanks_are_no_wish(said: str) -> None:
+    """Thanks are no standing instruction, however they are worded."""
+    assert not [fact for fact in facts_of_message(said) if fact.kind == "instruction"]
+
+
+@pytest.mark.parametrize(
+    ("said", "about"),
+    [
+        ("Now I live in Genoa", "place:home"),
+        ("I live with my sister in Leeds", "place:home"),
+        ("vivo con mia sorella Giulia a Padova", "place:home"),
+        ("I've been vegan, I'm vegan since 2011", "health:vegan"),
+        ("sono vegetariana da tre anni", "health:diet-segu-vegetarian"),
+    ],
+)
+def test_the_subject_is_read_behind_other_words(said: str, about: str) -> None:
+    """A home and a diet have their own subject, so that a change supersedes them, with other words around them too."""
+    day = datetime(2026, 11, 15, tzinfo=UTC)
+    assert about in [claim.about for claim in claims_in_message(UserMessage("m1:query", "s1", said, day))]

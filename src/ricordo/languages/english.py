@@ -684,7 +684,7 @@ TOPICS = base.TopicCues(
     ),
 )
 
-_I = r"i(?: really| absolutely| also| still| just| always| currently| personally| actually| definitely| honestly| truly| kind of)*"
+_I = r"(?:(?:now|currently|these days|at the moment) )?i(?: now| really| absolutely| also| still| just| always| currently| personally| actually| definitely| honestly| truly| kind of)*"
 _IM = r"(?:i'm|i am|im)(?: really| also| still| currently| actually| just| so)*"
 _EXAM = r"(?:exam|test|quiz|midterm|final|finals|interview|presentation|competition|recital|race|driving test|audition|match)"
 _JOB = (
@@ -717,6 +717,7 @@ _FACT_PATTERNS = (
     # Places
     FactPattern("place", r"i (?:no longer live in|don't live in|do not live in) (?P<x>.+?)(?: any ?more)?", "No longer lives in {x}", "place:home", x="place"),
     FactPattern("place", rf"{_I} live (?P<y>in|near|close to|just outside|outside) (?P<x>.+)", "Lives {y} {x}", "place:home", x="place", y="folded"),
+    FactPattern("place", rf"{_I} live with [^,;]{{3,40}}? (?P<y>in|near) (?P<x>.+)", "Lives {y} {x}", "place:home", x="proper place", y="folded"),
     FactPattern("relation", rf"{_I} live with (?P<x>.+)", "Lives with {x}", "", x="thing"),
     FactPattern("place", rf"{_IM} (?:living|based) (?P<y>in|near) (?P<x>.+)", "Lives {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("place", r"i(?:'ve| have)? (?:just |recently )?moved to (?P<x>.+?)(?: (?:last|in|this|a|two|three|recently|\d).*)?", "Lives in {x}", "place:home", x="proper place"),
@@ -769,7 +770,7 @@ _FACT_PATTERNS = (
     FactPattern("other", rf"(?:{_IM} allergic to|i have an allergy to) (?P<x>.+)", "Is allergic to {x}", "health:{x}"),
     FactPattern("other", rf"{_IM} (?P<x>(?:lactose|gluten|fructose)[ -]intolerant)", "Is {x}", "health:{x}", x="folded"),
     FactPattern("other", r"(?:i'm|i am|im) (?:no longer(?! .* any ?more)|not(?= .* any ?more))(?: an?)? (?P<x>vegetarian|vegan|pescatarian)(?: any ?more)?", "Is no longer {x}", "health:{x}", x="folded"),
-    FactPattern("other", rf"(?:{_IM}|i've become|i became|i've gone)(?: an?)? (?P<x>vegetarian|vegan|coeliac|celiac|left-handed|colou?r ?blind|pescatarian)", "Is {x}", "health:{x}", x="folded"),
+    FactPattern("other", rf"(?:{_IM}|i've become|i became|i've gone)(?: an?)? (?P<x>vegetarian|vegan|coeliac|celiac|left-handed|colou?r ?blind|pescatarian)(?: (?:since|for) .+)?", "Is {x}", "health:{x}", x="folded"),
     FactPattern("other", rf"{_I} play (?P<x>the (?!fool|role|part|game|victim|devil|hero|villain|field|odds)[a-z ]+?|soccer|football|basketball|tennis|chess|volleyball|hockey|rugby|baseball|cricket|golf|guitar|piano|violin|drums)(?: (?:in|for|since|on|every|at|with) .+)?", "Plays {x}", "", x="thing"),
 )  # fmt: skip
 
@@ -878,7 +879,7 @@ FACTS = base.FactWords(
     name_joiners=r"and|but",
     personal_titles=r"Mr|Mrs|Ms|Miss|Dr|Prof|Professor",
     clause_openers=(
-        r"and|but|so|because|cos|cuz|which|who|while|although|though|since|as(?! an? )|what|how|where|when|why|can|could|should|would|please|pls|help|any"
+        r"and|but|so(?! (?:far|much|many|long|on)\b)|because|cos|cuz|which|who|while|although|though|since(?! \d)|as(?! an? )|what|how|where|when|why|can|could|should|would|please|pls|help|any"
     ),
     bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
     joins=r"and|or",

@@ -820,6 +820,7 @@ _FACT_PATTERNS = (
     # Places
     FactPattern("place", rf"(?:io )?(?:non (?:vivo|abito) più) (?P<y>{_A}) ?(?P<x>.+)", "Non vive più {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("place", rf"(?:io )?(?:vivo|abito|risiedo) {_ADV}(?P<y>{_A})(?: |(?<='))(?P<x>.+)", "Vive {y} {x}", "place:home", x="place", y="folded"),
+    FactPattern("place", r"(?:io )?(?:vivo|abito) con [^,;]{3,40}? (?P<y>a|ad|in) (?P<x>.+)", "Vive {y} {x}", "place:home", x="proper place", y="folded"),
     FactPattern("relation", r"(?:io )?(?:vivo|abito) con (?P<x>.+)", "Vive con {x}", "", x="thing"),
     FactPattern("place", r"(?:io )?(?:mi sono (?:appena )?trasferit[oa]|sono (?:appena )?andat[oa] a (?:vivere|stare)(?: da sol[oa],?)?) (?P<y>a|ad|in) (?P<x>.+?)(?: (?:il mese|la settimana|l'anno|lo scorso|in|da|due|tre|\d).*)?", "Vive {y} {x}", "place:home", x="place", y="folded"),
     FactPattern("place", r"(?:io )?(?:vengo|provengo) (?P<y>da|dal|dalla|dall'|dallo|dagli) ?(?P<x>.+)", "Viene {y} {x}", "place:origin", x="proper place", y="folded"),
@@ -874,7 +875,7 @@ _FACT_PATTERNS = (
     FactPattern("other", r"(?:io )?sono (?P<y>allergic[oa]|intollerante) (?P<x>(?:a|al|allo|alla|ai|agli|alle|all') ?.+)", "{y} {x}", "health:{x}", x="allergy", y="allergy"),
     FactPattern("other", r"(?:io )?(?:soffro di|ho) (?P<x>(?:un'allergia|allergia|un'intolleranza|l'intolleranza) (?:a|al|allo|alla|ai|agli|alle|all') ?.+)", "Ha {x}", "health:{x}", x="thing"),
     FactPattern("other", r"(?:io )?non sono più (?P<x>vegetarian|vegan)[oae]", "Non più: {x}", "health:{x}", x="trait"),
-    FactPattern("other", r"(?:io )?sono (?:diventat[oa] )?(?P<x>vegetarian|vegan|celiac|astemi|mancin|miope|daltonic)[oae]?", "{x}", "health:{x}", x="trait"),
+    FactPattern("other", r"(?:io )?sono (?:diventat[oa] )?(?P<x>vegetarian|vegan|celiac|astemi|mancin|miope|daltonic)[oae]?(?: (?:da|dal) .+)?", "{x}", "health:{x}", x="trait"),
     FactPattern("other", r"(?:io )?suono (?P<x>(?!(?:il |la |l'|lo )(?:campan\w+|clacson|citofono|allarme))(?:il |la |l'|lo )[a-zà-ú ]+?)(?: da .+)?", "Suona {x}", "", x="thing"),
     FactPattern("other", r"(?:io )?(?:gioco a|pratico|faccio) (?P<x>calcio|basket|pallavolo|tennis|rugby|scacchi|nuoto|danza|atletica|karate|judo|ginnastica|equitazione|scherma|pallacanestro|hockey|padel)(?: (?:da|in|ogni|nel|nella|con) .+)?", "Pratica {x}", "", x="folded"),
 )  # fmt: skip

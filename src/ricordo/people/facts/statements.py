@@ -59,6 +59,7 @@ _NAMED = re.compile(r"(?<=[\w,] )[A-ZÀ-Ý][a-zà-ÿ]+")
 _OF_OTHERS = AnyLanguage(r"\b(?:<facts.others_want>)\b")
 _ASKS_FROM_NOW = AnyLanguage(r"\W*(?:<facts.polite>)\b.*\b(?:<facts.standing_openers>)\W*$")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
+_THANKED = AnyLanguage(r"\W*(?:<facts.thanks>)\b")
 FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
 _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
@@ -264,6 +265,8 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         wish = clause.label == _WISH
         # A wish may name words that it is about ("never say “dear”"); a statement in quotation marks is of others.
         if len(words) < clause.end - clause.start or (_MASK in words and not (wish and words.strip(_MASK + " "))):
+            continue
+        if wish and _THANKED.match(words):
             continue
         weighed = _STANDING if standing or of_now else _SUPPOSED if not wish and supposes(words) else 0.0
         if wish and impersonal:
