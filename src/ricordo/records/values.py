@@ -35,6 +35,5 @@ def record(cls: type[T]) -> type[T]:
     return frozen
 
 
-def canonical(value: object) -> str:
-    """JSON with one spelling per value."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+canonical: Callable[[object], str] = _JSON.encode  # JSON with one spelling per value
