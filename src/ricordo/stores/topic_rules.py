@@ -85,7 +85,7 @@ def as_counted(change: TopicChange, actual: Mapping[int, int]) -> tuple[Topic, .
     return tuple(topics)
 
 
-@lru_cache(maxsize=2_048)
+@lru_cache(maxsize=1_024)
 def unpacked(block_id: str, body: bytes) -> Mapping[str, list[Message]]:
     """The messages of a block by turn id; DamagedBlock if it cannot be read.
 
