@@ -204,6 +204,7 @@ def test_a_habit_is_no_wish(text: str) -> None:
         ("la uso per andare da mia madre", "La usa per andare da sua madre"),
         ("il nostro gruppo si chiama Cemento", "Il loro gruppo si chiama Cemento"),
         ("l'ho detto a mia sorella", "L'ha detto a sua sorella"),
+        ("ora sto con ho mobile", "Ora sta con ho mobile"),
         ("il mio lavoro è duro", "Il suo lavoro è duro"),
     ],
 )

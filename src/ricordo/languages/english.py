@@ -857,10 +857,9 @@ FACTS = base.FactWords(
         test tests project"""
     ),
     learning=words(
-        """example examples diagram diagrams map maps chart charts drawing drawings picture pictures visual visuals
-        explanation explanations explained step steps exercise exercises quiz quizzes practice revision revising
-        summary summaries notes flashcards lesson lessons study studying learn learning learns understand analogies
-        metaphors tables lists"""
+        """example examples diagram diagrams map maps chart charts drawing drawings picture pictures visual visuals explanation explanations explained step
+        steps exercise exercises quiz quizzes practice revision revising summary summaries notes flashcards lesson lessons study studying learn learning
+        learns understand analogies metaphors tables lists"""
     ),
     # English says "the" of what is there ("I love the colours"), and of some things in general ("the sea").
     remarks=LazyPattern(
@@ -950,15 +949,14 @@ FACTS = base.FactWords(
     wish_marks=r"emojis?|smileys?|bullets?|bullet points?|lists?|tables?",
     everything=r"everything|anything|all",
     command_words=words(
-        """forget remember about that what i told tell said say you your my me please everything anything all the thing
-        things delete erase remove drop scrap memory notes ever know knew mentioned mention bit part stuff earlier before
-        wipe strike unlearn from with was were have had it this"""
+        """forget remember about that what i told tell said say you your my me please everything anything all the thing things delete erase remove drop scrap
+        memory notes ever know knew mentioned mention bit part stuff earlier before wipe strike unlearn from with was were have had it this"""
     ),
     trails=r"by the way|btw|lol|haha\w*|tbh|mind you",
     spelled_out=pairs(
-        """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll =
-        I'll, w = with, doesnt = doesn't, didnt = didn't, thats = that's, hes = he's, shes = she's, isnt = isn't, wasnt =
-        wasn't, havent = haven't, hasnt = hasn't, wont = won't, wouldnt = wouldn't, couldnt = couldn't"""
+        """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll = I'll, w = with, doesnt = doesn't, didnt
+        = didn't, thats = that's, hes = he's, shes = she's, isnt = isn't, wasnt = wasn't, havent = haven't, hasnt = hasn't, wont = won't, wouldnt =
+        wouldn't, couldnt = couldn't"""
     ),
     subjects=words("i"),
     reflexives={},
@@ -968,9 +966,8 @@ FACTS = base.FactWords(
         r"|barely|mainly|actually|recently|finally|normally|hardly|even|both|no|longer"
     ),
     second_person=pairs(
-        """i = you, i'm = you're, i've = you've, i'd = you'd, i'll = you'll, am = are, me = you, my = your, mine =
-        yours, myself = yourself, we = you, we're = you're, we've = you've, us = you, our = your, ours = yours,
-        ourselves = yourselves, i was = you were"""
+        """i = you, i'm = you're, i've = you've, i'd = you'd, i'll = you'll, am = are, me = you, my = your, mine = yours, myself = yourself, we = you, we're =
+        you're, we've = you've, us = you, our = your, ours = yours, ourselves = yourselves, i was = you were"""
     ),
     third_person=pairs(
         """i = they, i'm = they're, i've = they've, i'd = they'd, i'll = they'll, am = are, me = them, my = their, mine
@@ -1442,15 +1439,13 @@ STATEMENTS = base.StatementWords(
     ),
     first_person=LazyPattern(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|myself)\b", flags=0),
     frames=words(
-        """is called name named lives live comes from born was birth date place studies attends turns birthday likes like
-        loves love enjoys enjoy prefers prefer dislikes dislike hates hate difficulty trouble struggles struggle
-        understand understands longer wants want hopes hope goal works work speaks speak learns learn best better user
-        student person their they his her does doesn t has have with"""
+        """is called name named lives live comes from born was birth date place studies attends turns birthday likes like loves love enjoys enjoy prefers
+        prefer dislikes dislike hates hate difficulty trouble struggles struggle understand understands longer wants want hopes hope goal works work speaks
+        speak learns learn best better user student person their they his her does doesn t has have with"""
     ),
     wording=words(
-        """called years old age native school year class grade favourite favorite plays play condition finds hard
-        difficult comes originally lives resides living studying studies attends working works job birthday having goal
-        currently states says that loves dislikes hates favours"""
+        """called years old age native school year class grade favourite favorite plays play condition finds hard difficult comes originally lives resides
+        living studying studies attends working works job birthday having goal currently states says that loves dislikes hates favours"""
     ),
     negative=r"not|never|dislikes?|hates?|longer|doesn't|don't|isn't|cannot|can't",
     overcome=r"longer|anymore|now understands|overcame|has understood",

@@ -881,44 +881,33 @@ _FACT_PATTERNS = (
 )  # fmt: skip
 
 # Verbs of a statement in the first person, as the third and the second person say them.
-_FIRST_PERSON = tuple(
-    (first, third, second)
-    for first, third, second in map(
-        str.split,
-        phrases(
-            """sono è sei, ho ha hai, faccio fa fai, sto sta stai, vado va vai, do dà dai, so sa sai, devo deve devi,
-            posso può puoi, voglio vuole vuoi, vengo viene vieni, tengo tiene tieni, dico dice dici, esco esce esci,
-            bevo beve bevi, vedo vede vedi, vivo vive vivi, chiamo chiama chiami, abito abita abiti, lavoro lavora lavori,
-            studio studia studi, frequento frequenta frequenti, mangio mangia mangi, fumo fuma fumi, gioco gioca giochi,
-            suono suona suoni, canto canta canti, corro corre corri, nuoto nuota nuoti, guido guida guidi,
-            dormo dorme dormi, leggo legge leggi, scrivo scrive scrivi, parlo parla parli, capisco capisce capisci,
-            imparo impara impari, insegno insegna insegni, curo cura curi, gestisco gestisce gestisci,
-            dirigo dirige dirigi, vendo vende vendi, compro compra compri, coltivo coltiva coltivi, allevo alleva allevi,
-            cucino cucina cucini, preparo prepara prepari, prendo prende prendi, porto porta porti, uso usa usi,
-            soffro soffre soffri, amo ama ami, adoro adora adori, odio odia odi, detesto detesta detesti,
-            preferisco preferisce preferisci, cerco cerca cerchi, seguo segue segui, pratico pratica pratichi,
-            alleno allena alleni, conosco conosce conosci, penso pensa pensi, credo crede credi, spero spera speri,
-            sogno sogna sogni, risiedo risiede risiedi, provengo proviene provieni, aspetto aspetta aspetti,
-            pago paga paghi, guadagno guadagna guadagni, passo passa passi, cammino cammina cammini,
-            pedalo pedala pedali, colleziono colleziona collezioni, collaboro collabora collabori,
-            produco produce produci, riparo ripara ripari, costruisco costruisce costruisci, affitto affitta affitti,
-            condivido condivide condividi, convivo convive convivi, assisto assiste assisti, bado bada badi,
-            tifo tifa tifi, milito milita militi, trasferisco trasferisce trasferisci, sposo sposa sposi,
-            chiudo chiude chiudi, apro apre apri, finisco finisce finisci, pulisco pulisce pulisci, comincio comincia cominci,
-            inizio inizia inizi, riesco riesce riesci, consegno consegna consegni, traduco traduce traduci,
-            amministro amministra amministri, nutro nutre nutri, trasloco trasloca traslochi, rendo rende rendi,
-            metto mette metti, smetto smette smetti, resto resta resti, parto parte parti, torno torna torni,
-            arrivo arriva arrivi, viaggio viaggia viaggi, ballo balla balli, disegno disegna disegni,
-            dipingo dipinge dipingi, programmo programma programmi, pesco pesca peschi, perdo perde perdi,
-            spendo spende spendi, risparmio risparmia risparmi, peso pesa pesi, ospito ospita ospiti, aiuto aiuta aiuti,
-            accompagno accompagna accompagni, sveglio sveglia svegli, alzo alza alzi, sento sente senti, evito evita eviti,
-            raccolgo raccoglie raccogli, ascolto ascolta ascolti, guardo guarda guardi, monto monta monti, servo serve servi,
-            assumo assume assumi, fatico fatica fatichi, sopporto sopporta sopporti,
-            l'ho l'ha l'hai, c'ho c'ha c'hai, gliel'ho gliel'ha gliel'hai, ero era eri, avevo aveva avevi, farò farà farai, sarò sarà sarai, avrò avrà avrai, andrò andrà andrai,
-            vorrei vorrebbe vorresti, potrei potrebbe potresti, dovrei dovrebbe dovresti"""
-        ),
+_FIRST_PERSON = [
+    each.split()
+    for each in phrases(
+        """sono è sei, ho ha hai, faccio fa fai, sto sta stai, vado va vai, do dà dai, so sa sai, devo deve devi, posso può puoi, voglio vuole vuoi, vengo
+        viene vieni, tengo tiene tieni, dico dice dici, esco esce esci, bevo beve bevi, vedo vede vedi, vivo vive vivi, chiamo chiama chiami, abito abita
+        abiti, lavoro lavora lavori, studio studia studi, frequento frequenta frequenti, mangio mangia mangi, fumo fuma fumi, gioco gioca giochi, suono
+        suona suoni, canto canta canti, corro corre corri, nuoto nuota nuoti, guido guida guidi, dormo dorme dormi, leggo legge leggi, scrivo scrive
+        scrivi, parlo parla parli, capisco capisce capisci, imparo impara impari, insegno insegna insegni, curo cura curi, gestisco gestisce gestisci,
+        dirigo dirige dirigi, vendo vende vendi, compro compra compri, coltivo coltiva coltivi, allevo alleva allevi, cucino cucina cucini, preparo
+        prepara prepari, prendo prende prendi, porto porta porti, uso usa usi, soffro soffre soffri, amo ama ami, adoro adora adori, odio odia odi,
+        detesto detesta detesti, preferisco preferisce preferisci, cerco cerca cerchi, seguo segue segui, pratico pratica pratichi, alleno allena alleni,
+        conosco conosce conosci, penso pensa pensi, credo crede credi, spero spera speri, sogno sogna sogni, risiedo risiede risiedi, provengo proviene
+        provieni, aspetto aspetta aspetti, pago paga paghi, guadagno guadagna guadagni, passo passa passi, cammino cammina cammini, pedalo pedala pedali,
+        colleziono colleziona collezioni, collaboro collabora collabori, produco produce produci, riparo ripara ripari, costruisco costruisce costruisci,
+        affitto affitta affitti, condivido condivide condividi, convivo convive convivi, assisto assiste assisti, bado bada badi, tifo tifa tifi, milito
+        milita militi, trasferisco trasferisce trasferisci, sposo sposa sposi, chiudo chiude chiudi, apro apre apri, finisco finisce finisci, pulisco
+        pulisce pulisci, comincio comincia cominci, inizio inizia inizi, riesco riesce riesci, consegno consegna consegni, traduco traduce traduci,
+        amministro amministra amministri, nutro nutre nutri, trasloco trasloca traslochi, rendo rende rendi, metto mette metti, smetto smette smetti,
+        resto resta resti, parto parte parti, torno torna torni, arrivo arriva arrivi, viaggio viaggia viaggi, ballo balla balli, disegno disegna disegni,
+        dipingo dipinge dipingi, programmo programma programmi, pesco pesca peschi, perdo perde perdi, spendo spende spendi, risparmio risparmia risparmi,
+        peso pesa pesi, ospito ospita ospiti, aiuto aiuta aiuti, accompagno accompagna accompagni, sveglio sveglia svegli, alzo alza alzi, sento sente
+        senti, evito evita eviti, raccolgo raccoglie raccogli, ascolto ascolta ascolti, guardo guarda guardi, monto monta monti, servo serve servi, assumo
+        assume assumi, fatico fatica fatichi, sopporto sopporta sopporti, l'ho l'ha l'hai, c'ho c'ha c'hai, gliel'ho gliel'ha gliel'hai, ero era eri,
+        avevo aveva avevi, farò farà farai, sarò sarà sarai, avrò avrà avrai, andrò andrà andrai, vorrei vorrebbe vorresti, potrei potrebbe potresti,
+        dovrei dovrebbe dovresti"""
     )
-)
+]
 
 FACTS = base.FactWords(
     code="it",
@@ -989,10 +978,9 @@ FACTS = base.FactWords(
     lasting_subjects=(),
     work=words("codice programma script sito progetto server bug errore"),
     learning=words(
-        """esempi esempio schemi schema mappe mappa diagrammi diagramma disegni grafici immagini visivi visive visivo
-        visiva spiegazioni spiegazione spiegato spiegata passaggi passo esercizi esercizio quiz ripetere ripasso
-        ripassare riassunti riassunto appunti lezioni lezione studiare studio imparare imparo impara capire capisce
-        metafore analogie tabelle elenchi filastrocche"""
+        """esempi esempio schemi schema mappe mappa diagrammi diagramma disegni grafici immagini visivi visive visivo visiva spiegazioni spiegazione spiegato
+        spiegata passaggi passo esercizi esercizio quiz ripetere ripasso ripassare riassunti riassunto appunti lezioni lezione studiare studio imparare
+        imparo impara capire capisce metafore analogie tabelle elenchi filastrocche"""
     ),
     remarks=LazyPattern(NOTHING),
     not_subjects=LazyPattern(NOTHING),
@@ -1077,10 +1065,10 @@ FACTS = base.FactWords(
     wish_marks=r"emoji|faccine|elenc\w+|punti elenco|liste|tabell\w+",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
     command_words=words(
-        """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta
-        dicevo raccontato scritto parlato tutto tutte tutti della del dei delle dello sul sulla sulle sui il la lo le gli i
-        mio mia miei mie mi per favore pure cancella elimina togli rimuovi leva memoria appunti sai sapevi prima storia
-        faccenda cosa cose di a e non tenere traccia conto mente quanto avevo era erano dalla dai tua tuoi leva levaci"""
+        """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta dicevo raccontato scritto parlato
+        tutto tutte tutti della del dei delle dello sul sulla sulle sui il la lo le gli i mio mia miei mie mi per favore pure cancella elimina togli rimuovi
+        leva memoria appunti sai sapevi prima storia faccenda cosa cose di a e non tenere traccia conto mente quanto avevo era erano dalla dai tua tuoi leva
+        levaci"""
     ),
     trails=r"tra l'altro|comunque|lol|ahah\w*|xd",
     spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
@@ -1098,9 +1086,8 @@ FACTS = base.FactWords(
     second_verbs={first: second for first, _, second in _FIRST_PERSON},
     third_verbs={first: third for first, third, _ in _FIRST_PERSON},
     verbs_and_nouns=words(
-        """sono abito lavoro studio gioco suono canto corro guido leggo uso amo odio cerco seguo pratico credo sogno aspetto
-        passo porto affitto sposo tifo riparo inizio trasloco resto torno arrivo viaggio ballo disegno programmo pesco
-        risparmio peso aiuto alzo ascolto monto servo bado parlo parto apro"""
+        """sono abito lavoro studio gioco suono canto corro guido leggo uso amo odio cerco seguo pratico credo sogno aspetto passo porto affitto sposo tifo
+        riparo inizio trasloco resto torno arrivo viaggio ballo disegno programmo pesco risparmio peso aiuto alzo ascolto monto servo bado parlo parto apro"""
     ),
     not_retold={
         "second": LazyPattern(
@@ -1123,9 +1110,8 @@ FACTS = base.FactWords(
         """dislessic = la dislessia, discalculic = la discalculia, disgrafic = la disgrafia, adhd = ADHD, add = ADD"""
     ),
     traits=pairs(
-        """vegetarian = Segue una dieta vegetariana, vegan = Segue una dieta vegana, celiac = Ha la celiachia, astemi =
-        Non beve alcolici, mancin = Scrive con la sinistra, miope = Ha la miopia, miop = Ha la miopia, daltonic = Ha
-        il daltonismo"""
+        """vegetarian = Segue una dieta vegetariana, vegan = Segue una dieta vegana, celiac = Ha la celiachia, astemi = Non beve alcolici, mancin = Scrive con
+        la sinistra, miope = Ha la miopia, miop = Ha la miopia, daltonic = Ha il daltonismo"""
     ),
     allergies={"allergic": "Ha un'allergia", "intollerante": "Ha un'intolleranza"},
     allergy_prepositions=r"all'|alle|alla|allo|agli|ai|al|a",
@@ -1600,15 +1586,13 @@ STATEMENTS = base.StatementWords(
     ),
     first_person=LazyPattern(r"\b(?:io|mio|mia|miei|mie|mi|me)\b", flags=0),
     frames=words(
-        """chiama chiamare nome vive abita risiede viene proviene nato nata nascita luogo data studia frequenta compie
-        anni anno ama adora apprezza piace piacciono preferisce odia detesta sopporta gradisce difficolta problemi fatica
-        capisce capito riesce piu vuole vorrebbe desidera spera obiettivo lavora parla lingua impara meglio utente
-        studente studentessa persona suo sua suoi sue gli"""
+        """chiama chiamare nome vive abita risiede viene proviene nato nata nascita luogo data studia frequenta compie anni anno ama adora apprezza piace
+        piacciono preferisce odia detesta sopporta gradisce difficolta problemi fatica capisce capito riesce piu vuole vorrebbe desidera spera obiettivo
+        lavora parla lingua impara meglio utente studente studentessa persona suo sua suoi sue gli"""
     ),
     wording=words(
-        """chiamato chiamata anni eta madre madrelingua classe preferenza preferito preferita preferiti preferite suona
-        pratica tifa segue dieta trova difficile difficili passione appassionato originario originaria lavoro
-        professione compleanno attualmente dichiara"""
+        """chiamato chiamata anni eta madre madrelingua classe preferenza preferito preferita preferiti preferite suona pratica tifa segue dieta trova
+        difficile difficili passione appassionato originario originaria lavoro professione compleanno attualmente dichiara"""
     ),
     negative=r"non|mai|odia|detesta",
     overcome=r"piu|ha capito|ora capisce",

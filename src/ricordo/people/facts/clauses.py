@@ -226,7 +226,9 @@ def retold(statement: str, language: str, person: Person) -> str | None:
     for index, piece in enumerate(told):
         low = piece.lower()
         following = next((each.lower() for each in told[index + 1 :] if each.strip()), "")
-        turns = low not in table.verbs_and_nouns or not last or _BEFORE_VERB.fullmatch(last)
+        turns = (
+            not last or _BEFORE_VERB.fullmatch(last) or (last not in table.leaning and low not in table.verbs_and_nouns)
+        )
         if table.second_verbs and low in verbs and turns:
             piece = verbs[low]
         elif person == "third" and low in table.reflexives:

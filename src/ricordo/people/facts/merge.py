@@ -55,7 +55,7 @@ _NEAR_ONLY = 0.2  # if there is only one fact that can be meant
 _TRANSLATED = 0.75  # least likeness of two names of one thing in two languages
 _DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
-# What a wish about answers is about: of two of one kind the newer holds, of two kinds both do.
+# What a wish about answers is about, its language first: of two languages the newer holds, of two matters both do.
 _MATTERS = [
     AnyLanguage(rf"\b(?:<facts.{name}>)\b") for name in ("wish_languages", "wish_lengths", "wish_units", "wish_marks")
 ]

@@ -280,7 +280,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         if (wish or standing) and _OF_OTHERS.search(flat, *_sentence_around(flat, clause)):
             weighed = _REPORTED  # "the boss wants them always in blue"
         elif wish and not standing and for_good:
-            weighed += _FOR_ALL * clause.wish
+            weighed += _FOR_ALL * (1.0 if clause.wish >= _SURE_WISH else clause.wish)
         elif wish and "?" not in flat and clause.wish >= _SURE_WISH:
             weighed += _ONLY_WISH
         if clause.label in _CHANGES and weighed == 0.0:
