@@ -1,17 +1,19 @@
 """`ricordo eval`: how well past messages are found, for one's own talks or labelled files, by several settings at once.
 
-Questions come from a user's history (what follow-ups pointed at, what answers quoted, facts with their sources), from a
-file of questions with expected messages, or from labelled conversations (the LoCoMo, LongMemEval and BEAM sets in one
-form: conv_id, units, queries). Every variant gets a memory of its own in a temporary folder, so the measured database
-is only read. Out: recall among the first hits and within a budget of tokens, outdated messages that come first,
-refusals, tokens and time, as a table, JSON and a plot, and with --compare what each question gained or lost.
+Questions come from a user's history (what follow-ups pointed at, what answers quoted or, by their receipts, used, facts
+with their sources), from a file of questions with expected messages, or from labelled conversations (LoCoMo,
+LongMemEval and BEAM as they are published, or any set as conv_id, units, queries). Every variant gets a memory of its
+own in a temporary folder, so the measured database is only read. Out: recall among the first hits and within a budget
+of tokens, outdated messages that come first, refusals, tokens and time, as a table, JSON and a plot, and with --compare
+what each question gained or lost.
 """
 
 import argparse
+import ast
 import json
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from html import escape
@@ -26,14 +28,28 @@ from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.memory import open as open_path
+from ricordo.prompt.receipt import Receipt
+from ricordo.recall.evidence import terms
 from ricordo.records.turns import Turn, turn_id_of
 
 CUTS = (5, 10)
 MOST_HITS = 50
+MOST_RECEIPTS = 1_000  # of a session
 SETTLE_SECONDS = 600.0
 BETWEEN_MESSAGES = timedelta(seconds=30)  # labelled sets give one time a session
-_TIME_FORMATS = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d")
-_KNOWN = 'lines with "question" and "expected", or conversations with "conv_id", "units" and "queries"'
+_TIME_FORMATS = (
+    "%I:%M %p on %d %B, %Y",
+    "%B-%d-%Y",
+    "%Y/%m/%d (%a) %H:%M",
+    "%Y-%m-%d (%A)",
+    "%Y-%m-%dT%H:%M:%S%z",
+    "%Y-%m-%d",
+)
+_KNOWN = (
+    'lines with "question" and "expected", conversations with "conv_id", "units" and "queries", '
+    "or the files of LoCoMo, LongMemEval or BEAM"
+)
+_SHARED_WORDS = 2  # of an answer with a recalled message, beyond those of the question: the answer used it
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +136,74 @@ class EvalOutcome:
     milliseconds: float
 
 
+def _of_locomo(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A conversation of LoCoMo in the common form; what a shared picture shows is part of its message."""
+    talk = row["conversation"]
+    units = [
+        {"id": unit["dia_id"], "role": unit["speaker"], "session": name, "time": talk.get(f"{name}_date_time")}
+        | {"text": unit["text"] + (f" [image: {unit['blip_caption']}]" if unit.get("blip_caption") else "")}
+        for name, said in talk.items()
+        if name.startswith("session_") and isinstance(said, list)
+        for unit in said
+    ]
+    asked = [
+        {"id": number, "text": each["question"], "cat": each["category"], "gold": each.get("evidence", ())}
+        for number, each in enumerate(row["qa"])
+    ]
+    return {"conv_id": row.get("sample_id", "locomo"), "units": units, "queries": asked}
+
+
+def _of_longmemeval(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A question of LongMemEval with its sessions in the common form, without their ids, which give answers away."""
+    days = zip(row["haystack_dates"], row["haystack_sessions"], strict=True)
+    said = [(number, day, unit) for number, (day, talk) in enumerate(days) for unit in talk]
+    units = [
+        {"id": place, "role": unit["role"], "session": number, "time": day, "text": unit["content"]}
+        for place, (number, day, unit) in enumerate(said)
+    ]
+    gold = [place for place, (*_, unit) in enumerate(said) if unit.get("has_answer")]
+    asked = {"id": 1, "text": row["question"], "cat": row["question_type"], "gold": gold}
+    return {"conv_id": row["question_id"], "units": units, "queries": [asked]}
+
+
+def _of_beam(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A chat of BEAM in the common form: batches of messages, and questions by kind, which may be written as Python."""
+    units = [
+        {"id": unit["id"], "role": unit["role"], "session": number, "time": unit.get("time_anchor")}
+        | {"text": unit["content"]}
+        for number, batch in enumerate(row["chat"])
+        for unit in _leaves(batch)
+        if isinstance(unit, Mapping)
+    ]
+    kinds = row["probing_questions"]
+    kinds = ast.literal_eval(kinds) if isinstance(kinds, str) else kinds
+    asked = [
+        {"id": f"{kind}-{number}", "text": each["question"], "cat": kind}
+        | {"gold": list(_leaves(each.get("source_chat_ids", [])))}
+        for kind, questions in kinds.items()
+        for number, each in enumerate(questions)
+    ]
+    return {"conv_id": row.get("conversation_id", "beam"), "units": units, "queries": asked}
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """What lists and objects hold, however deep; a message is not opened."""
+    if isinstance(value, Mapping) and "content" not in value:
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    else:
+        yield value
+
+
+_PUBLISHED: Sequence[tuple[frozenset[str], Callable[[Mapping[str, Any]], dict[str, Any]]]] = (
+    (frozenset({"conversation", "qa"}), _of_locomo),
+    (frozenset({"haystack_sessions", "haystack_dates"}), _of_longmemeval),
+    (frozenset({"chat", "probing_questions"}), _of_beam),
+)
+
+
 def evaluate(options: Options, output: Output) -> int:
     """Measure every variant on the same questions."""
     talks = _talks_of(options)
@@ -163,18 +247,21 @@ def _talks_of(options: Options) -> Talks:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    text = path.read_text(encoding="utf-8")
+    whole = text.lstrip().startswith("[")  # one list, as sets are published; else a row a line
+    for number, line in enumerate([text] if whole else text.splitlines(), start=1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            found = json.loads(line)
         except ValueError as error:
             raise ValidationError("questions", f"line {number} is no JSON ({error}); give {_KNOWN}") from error
-        if not isinstance(row, dict) or not (
-            {"question", "expected"} <= row.keys() or {"units", "queries"} <= row.keys()
-        ):
-            raise ValidationError("questions", f"line {number} is of no known format; give {_KNOWN}")
-        yield row
+        for row in found if whole else [found]:
+            keys = row.keys() if isinstance(row, dict) else set()
+            of_set = next((read for known, read in _PUBLISHED if known <= keys), None)
+            if not of_set and not {"question", "expected"} <= keys and not {"units", "queries"} <= keys:
+                raise ValidationError("questions", f"line {number} is of no known format; give {_KNOWN}")
+            yield of_set(row) if of_set else row
 
 
 def _exported(memory: Memory, user_id: str) -> tuple[Mapping[str, Any], ...]:
@@ -183,11 +270,7 @@ def _exported(memory: Memory, user_id: str) -> tuple[Mapping[str, Any], ...]:
 
 def _asked(rows: Iterable[Mapping[str, Any]], memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
     """The questions of a file; an expected message is named by its id or by words that it holds."""
-    said = [
-        message
-        for info in memory.sessions(user_id=user_id, limit=10_000)
-        for message in _messages(memory, info.id, user_id)
-    ]
+    said = list(_said(memory, user_id))
     for number, row in enumerate(rows, start=1):
         expected = [row["expected"]] if isinstance(row["expected"], str) else list(row["expected"])
         found = {
@@ -206,15 +289,23 @@ def _asked(rows: Iterable[Mapping[str, Any]], memory: Memory, user_id: str) -> I
         )
 
 
-def _messages(memory: Memory, session_id: str, user_id: str) -> Iterator[tuple[str, str]]:
-    for turn in memory.session(session_id, user_id=user_id).history():
-        yield from ((message.id, message.content) for message in turn.messages)
+def _said(memory: Memory, user_id: str) -> Iterator[tuple[str, str]]:
+    for info in memory.sessions(user_id=user_id, limit=10_000):
+        for turn in memory.session(info.id, user_id=user_id).history():
+            yield from ((message.id, message.content) for message in turn.messages)
 
 
 def own_questions(memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
-    """Questions that a history answers: follow-ups that pointed back, answers that quoted, facts with sources."""
+    """Questions that a history answers: what follow-ups pointed at, what answers quoted or used, facts with sources."""
+    said = dict(_said(memory, user_id))
     for info in memory.sessions(user_id=user_id, limit=10_000):
-        turns = {turn.turn_number: turn for turn in memory.session(info.id, user_id=user_id).history()}
+        session = memory.session(info.id, user_id=user_id)
+        turns = {turn.turn_number: turn for turn in session.history()}
+        for receipt in session.receipts(limit=MOST_RECEIPTS):
+            turn = turns.get(receipt.turn_number or 0)
+            if turn and (used := _used(turn, receipt, said)):
+                asked = receipt.standalone or turn.query
+                yield EvalQuestion(f"{turn.id}:receipt", user_id, asked, "receipt", used, asked_in=turn.id)
         for turn in turns.values():
             asked = str(turn.metadata.get("standalone") or turn.query)
             pointed = [turns.get(each["turn_number"]) for each in turn.metadata.get("references", ())]
@@ -235,6 +326,15 @@ def own_questions(memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
         outdated = frozenset(source.message_id for each in older for source in each.sources) - sources
         kind = "correction" if outdated else "fact"
         yield EvalQuestion(f"{fact.id}:{kind}", user_id, fact.text, kind, sources, outdated)
+
+
+def _used(turn: Turn, receipt: Receipt, said: Mapping[str, str]) -> frozenset[str]:
+    """The recalled messages of a receipt that share words with the answer which the question does not have."""
+    if not turn.answer or _quoted(turn):
+        return frozenset()
+    new = set(terms(turn.answer.content).tolist()) - set(terms(turn.query).tolist())
+    recalled = [each.id for each in receipt.kept if each.section == "recalled" and each.id in said]
+    return frozenset(each for each in recalled if len(new.intersection(terms(said[each]).tolist())) >= _SHARED_WORDS)
 
 
 def _quoted(turn: Turn) -> frozenset[str]:
