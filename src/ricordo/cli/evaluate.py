@@ -13,7 +13,7 @@ import ast
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from html import escape
@@ -136,54 +136,47 @@ class EvalOutcome:
     milliseconds: float
 
 
-def _of_locomo(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A conversation of LoCoMo in the common form; what a shared picture shows is part of its message."""
-    talk = row["conversation"]
-    units = [
-        {"id": unit["dia_id"], "role": unit["speaker"], "session": name, "time": talk.get(f"{name}_date_time")}
-        | {"text": unit["text"] + (f" [image: {unit['blip_caption']}]" if unit.get("blip_caption") else "")}
-        for name, said in talk.items()
-        if name.startswith("session_") and isinstance(said, list)
-        for unit in said
-    ]
-    asked = [
-        {"id": number, "text": each["question"], "cat": each["category"], "gold": each.get("evidence", ())}
-        for number, each in enumerate(row["qa"])
-    ]
-    return {"conv_id": row.get("sample_id", "locomo"), "units": units, "queries": asked}
+def _published(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of LoCoMo, LongMemEval or BEAM in the common form; any other row as it is."""
+    if {"conversation", "qa"} <= row.keys():
+        talk = row["conversation"]
+        units = [
+            (unit["dia_id"], unit["speaker"], name, talk.get(f"{name}_date_time"), unit["text"] + _shown(unit))
+            for name, said in talk.items()
+            for unit in (said if isinstance(said, list) else ())
+        ]
+        asked = [
+            (at, each["question"], each["category"], each.get("evidence", ())) for at, each in enumerate(row["qa"])
+        ]
+    elif {"haystack_dates", "haystack_sessions"} <= row.keys():  # their ids of sessions would give answers away
+        days = enumerate(zip(row["haystack_dates"], row["haystack_sessions"], strict=True))
+        told = list(enumerate((number, day, unit) for number, (day, said) in days for unit in said))
+        units = [(at, unit["role"], number, day, unit["content"]) for at, (number, day, unit) in told]
+        gold = [at for at, (*_, unit) in told if unit.get("has_answer")]
+        asked = [(1, row["question"], row["question_type"], gold)]
+    elif {"chat", "probing_questions"} <= row.keys():
+        batches = ((number, unit) for number, batch in enumerate(row["chat"]) for unit in _leaves(batch))
+        said = [(number, unit) for number, unit in batches if isinstance(unit, Mapping)]
+        units = [(unit["id"], unit["role"], at, unit.get("time_anchor"), unit["content"]) for at, unit in said]
+        kinds = row["probing_questions"]
+        kinds = ast.literal_eval(kinds) if isinstance(kinds, str) else kinds  # one edition writes them as Python
+        asked = [
+            (f"{kind}-{at}", each["question"], kind, list(_leaves(each.get("source_chat_ids", []))))
+            for kind, questions in kinds.items()
+            for at, each in enumerate(questions)
+        ]
+    else:
+        return row
+    name = next((row[key] for key in ("sample_id", "question_id", "conversation_id") if key in row), "talk")
+    forms = (
+        ("units", ("id", "role", "session", "time", "text"), units),
+        ("queries", ("id", "text", "cat", "gold"), asked),
+    )
+    return {"conv_id": name} | {key: [dict(zip(n, each, strict=True)) for each in rows] for key, n, rows in forms}
 
 
-def _of_longmemeval(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A question of LongMemEval with its sessions in the common form, without their ids, which give answers away."""
-    days = zip(row["haystack_dates"], row["haystack_sessions"], strict=True)
-    said = [(number, day, unit) for number, (day, talk) in enumerate(days) for unit in talk]
-    units = [
-        {"id": place, "role": unit["role"], "session": number, "time": day, "text": unit["content"]}
-        for place, (number, day, unit) in enumerate(said)
-    ]
-    gold = [place for place, (*_, unit) in enumerate(said) if unit.get("has_answer")]
-    asked = {"id": 1, "text": row["question"], "cat": row["question_type"], "gold": gold}
-    return {"conv_id": row["question_id"], "units": units, "queries": [asked]}
-
-
-def _of_beam(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A chat of BEAM in the common form: batches of messages, and questions by kind, which may be written as Python."""
-    units = [
-        {"id": unit["id"], "role": unit["role"], "session": number, "time": unit.get("time_anchor")}
-        | {"text": unit["content"]}
-        for number, batch in enumerate(row["chat"])
-        for unit in _leaves(batch)
-        if isinstance(unit, Mapping)
-    ]
-    kinds = row["probing_questions"]
-    kinds = ast.literal_eval(kinds) if isinstance(kinds, str) else kinds
-    asked = [
-        {"id": f"{kind}-{number}", "text": each["question"], "cat": kind}
-        | {"gold": list(_leaves(each.get("source_chat_ids", [])))}
-        for kind, questions in kinds.items()
-        for number, each in enumerate(questions)
-    ]
-    return {"conv_id": row.get("conversation_id", "beam"), "units": units, "queries": asked}
+def _shown(unit: Mapping[str, Any]) -> str:
+    return f" [image: {unit['blip_caption']}]" if unit.get("blip_caption") else ""
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -195,13 +188,6 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(each)
     else:
         yield value
-
-
-_PUBLISHED: Sequence[tuple[frozenset[str], Callable[[Mapping[str, Any]], dict[str, Any]]]] = (
-    (frozenset({"conversation", "qa"}), _of_locomo),
-    (frozenset({"haystack_sessions", "haystack_dates"}), _of_longmemeval),
-    (frozenset({"chat", "probing_questions"}), _of_beam),
-)
 
 
 def evaluate(options: Options, output: Output) -> int:
@@ -246,7 +232,7 @@ def _talks_of(options: Options) -> Talks:
         return OwnTalks(_exported(memory, user_id), tuple(found[-options.limit :]))
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
     text = path.read_text(encoding="utf-8")
     whole = text.lstrip().startswith("[")  # one list, as sets are published; else a row a line
     for number, line in enumerate([text] if whole else text.splitlines(), start=1):
@@ -257,11 +243,10 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         except ValueError as error:
             raise ValidationError("questions", f"line {number} is no JSON ({error}); give {_KNOWN}") from error
         for row in found if whole else [found]:
-            keys = row.keys() if isinstance(row, dict) else set()
-            of_set = next((read for known, read in _PUBLISHED if known <= keys), None)
-            if not of_set and not {"question", "expected"} <= keys and not {"units", "queries"} <= keys:
+            known = _published(row) if isinstance(row, dict) else {}
+            if not {"question", "expected"} <= known.keys() and not {"units", "queries"} <= known.keys():
                 raise ValidationError("questions", f"line {number} is of no known format; give {_KNOWN}")
-            yield of_set(row) if of_set else row
+            yield known
 
 
 def _exported(memory: Memory, user_id: str) -> tuple[Mapping[str, Any], ...]:
