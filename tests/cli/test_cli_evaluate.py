@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from cli_runs import Cli
 
+from ricordo.cli.evaluate import moment_of
 from ricordo.memory import Memory
 from ricordo.memory import open as open_path
 
@@ -88,6 +89,97 @@ def test_labelled_conversations_are_read(cli: Cli, tmp_path: Path) -> None:
     ran = cli("eval", *LIGHT, "--questions", str(file), "--json")
     assert ran.code == 0, ran.err
     assert [each["rank"] for each in ran.document["questions"]] == [1]
+
+
+LOCOMO = [
+    {
+        "sample_id": "conv-1",
+        "conversation": {
+            "speaker_a": "Caro",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Caro", "dia_id": "D1:1", "text": "Look!", "blip_caption": "a photo of a red kayak"},
+                {"speaker": "Mel", "dia_id": "D1:2", "text": "I am baking bread."},
+            ],
+        },
+        "qa": [
+            {"question": "Who has a kayak?", "answer": "Caro", "evidence": ["D1:1"], "category": 4},
+            {"question": "Who has a yacht?", "category": 5},
+        ],
+    }
+]
+LONGMEMEVAL = [
+    {
+        "question_id": "q_abs",
+        "question_type": "single-session-user",
+        "question": "Where do I keep the kayak?",
+        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/22 (Mon) 07:00"],
+        "haystack_sessions": [
+            [{"role": "user", "content": "I keep the kayak in the barn.", "has_answer": True}],
+            [{"role": "user", "content": "Bread, please."}, {"role": "assistant", "content": "Flour and water."}],
+        ],
+    }
+]
+_BEAM_BATCH = [
+    {"id": 0, "role": "user", "content": "My kayak is red.", "time_anchor": "March-15-2024"},
+    {"id": 1, "role": "assistant", "content": "Nice.", "time_anchor": None},
+]
+_BEAM_ASKED = {"information_extraction": [{"question": "What colour is my kayak?", "source_chat_ids": {"first": [0]}}]}
+BEAM = {"conversation_id": "1", "chat": [_BEAM_BATCH], "probing_questions": str(_BEAM_ASKED)}
+BEAM_BATCHES = {"chat": [{"batch_number": 1, "turns": [_BEAM_BATCH]}], "probing_questions": _BEAM_ASKED}
+
+
+@pytest.mark.parametrize(
+    ("published", "kind"),
+    [
+        (LOCOMO, "4"),
+        (LONGMEMEVAL, "single-session-user"),
+        (BEAM, "information_extraction"),
+        (BEAM_BATCHES, "information_extraction"),
+    ],
+    ids=["LoCoMo", "LongMemEval", "BEAM", "BEAM by batches"],
+)
+def test_published_sets_are_read_as_they_are(cli: Cli, tmp_path: Path, published: object, kind: str) -> None:
+    """The files of LoCoMo, LongMemEval and BEAM need no conversion; questions without evidence are left out."""
+    file = tmp_path / "set.json"
+    file.write_text(json.dumps(published, indent=1 if isinstance(published, list) else None))
+    ran = cli("eval", *LIGHT, "--questions", str(file), "--json")
+    assert ran.code == 0, ran.err
+    assert [(each["rank"], each["kind"]) for each in ran.document["questions"]] == [(1, kind)]
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("1:56 pm on 8 May, 2023", (2023, 5, 8)),
+        ("2023/05/20 (Sat) 02:21", (2023, 5, 20)),
+        ("March-15-2024", (2024, 3, 15)),
+        ("2025-12-15 (Monday)", (2025, 12, 15)),
+        ("2024-01-31", (2024, 1, 31)),
+    ],
+)
+def test_times_of_published_sets_are_read(text: str, day: tuple[int, int, int]) -> None:
+    """Each set writes times in a form of its own; another text is no time."""
+    moment = moment_of(text)
+    assert moment is not None
+    assert (moment.year, moment.month, moment.day) == day
+    assert moment_of(f"about {text}") is None
+
+
+def test_receipts_make_questions(cli: Cli, db: Path) -> None:
+    """An answer that uses a recalled message, as its receipt says, asks for that message again."""
+    with open_path(db, embedder="light") as memory:
+        memory.session("one", user_id="anna").add_turn("Our kayak hangs in the barn behind the mill.", "Good.")
+        memory.settle(60)
+        later = memory.session("two", user_id="anna")
+        context = later.context("Where does our kayak hang?")
+        later.add_turn("Where does our kayak hang?", "In the barn behind the mill.", receipt=context.receipt)
+        memory.settle(60)
+    ran = cli("eval", "-u", "anna", *LIGHT, "--json")
+    assert ran.code == 0, ran.err
+    assert [(each["kind"], each["rank"]) for each in ran.document["questions"] if each["kind"] == "receipt"] == [
+        ("receipt", 1)
+    ]
 
 
 @pytest.mark.parametrize(

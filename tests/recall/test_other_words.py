@@ -15,7 +15,7 @@ from ricordo.recall.embedders.multilingual import (
     QuestionProjection,
     question_projection,
 )
-from ricordo.recall.evidence import question_words, spellings, terms
+from ricordo.recall.evidence import question_words, spellings, terms, word_evidence
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.index_state import ends_with_question
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
@@ -132,6 +132,25 @@ def test_a_projection_belongs_to_its_weights() -> None:
     assert np.array_equal(BilingualEmbedder(**halves).embed_query("the sea"), plain)
     zero = QuestionProjection("any", np.zeros((24, 2), dtype=np.float32), np.zeros((2, 24), dtype=np.float32))
     assert np.allclose(zero.moved(plain), plain)
+
+
+def test_questions_of_each_language_are_moved_apart() -> None:
+    """English questions and all others have projections of the same weights, which are not the same."""
+    english, other = question_projection(), question_projection("question_other.npz")
+    assert english.embedder == other.embedder
+    question = np.linspace(-1, 1, len(english.into), dtype=np.float32)
+    assert not np.allclose(english.moved(question), other.moved(question))
+
+
+def test_words_give_way_sooner_where_vectors_know_more() -> None:
+    """Of two questions half of whose words are known, the Italian one trusts them less than the English one."""
+    index = a_past(said(1, "Filippo ripara la caldaia", towards(0)), said(2, "Filippo repairs the boiler", towards(1)))
+    allowed = np.ones(len(index), dtype=np.bool_)
+    italian, english = (
+        word_evidence(index, text, allowed).certainty
+        for text in ("Quanto è costata la caldaia nella cantina?", "How expensive was the boiler in the cellar?")
+    )
+    assert 0 < italian < english < 1
 
 
 def test_a_missing_projection_names_the_remedy() -> None:

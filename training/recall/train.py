@@ -1,9 +1,9 @@
-"""Train the projection of a question's vector: talk with questions in, `recall/embedders/question.npz` out.
+"""Train the projections of a question's vector: talk with questions in, `recall/embedders/question*.npz` out.
 
-    python training/recall/train.py --data DIR [--cache DIR] [--out FILE]
+    python training/recall/train.py --data DIR [--cache DIR] [--language en|other] [--out FILE]
 
 DIR holds `talk/*.jsonl` and `train/longmemeval.jsonl` (README.md lists them with their hashes). Every text is
-embedded by the default embedder, which takes about an hour on one core; `--cache` keeps the vectors. The projection
+embedded by the default embedder, which takes about an hour on one core; `--cache` keeps the vectors. A projection
 starts at the identity and is moved by InfoNCE in both directions: a question must stand nearer to its own message than
 to the messages of other questions, and a message nearer to its own question than to other questions. Look-alikes that
 answer nothing are left out: telling their style from that of answers is easier to learn, and of no use elsewhere.
@@ -14,7 +14,7 @@ import hashlib
 import json
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from bench.recall_data import read_conversations  # noqa: E402
 
+from ricordo.languages.text import guess_language  # noqa: E402
 from ricordo.recall.embedders.multilingual import BilingualEmbedder  # noqa: E402
 from ricordo.recall.quantization import unit_rows  # noqa: E402
 
@@ -34,6 +36,13 @@ Vectors = NDArray[np.float32]
 
 SEED, STEPS, RATE, TEMPERATURE, RANK = 0, 200, 3e-4, 0.04, 64
 TALK_BATCH, CHAT_BATCH, OTHERS = 384, 128, 5  # questions of a step; other messages of the same chat for each
+# For questions in other languages: seeds that are averaged, steps that learn from English talk, and how far it goes.
+SEEDS, OTHER_BATCH, FROM_ENGLISH, FURTHER = 3, 256, 0.4, 1.2
+ENGLISH_HALF = 384  # dimensions
+FILES = {
+    language: ROOT / f"src/ricordo/recall/embedders/{name}.npz"
+    for language, name in (("en", "question"), ("other", "question_other"))
+}
 LANGUAGES = (0.5, 0.25, 0.25)  # how often a batch of talk is of both languages, English alone, Italian alone
 
 
@@ -60,6 +69,21 @@ def talk(folder: Path) -> list[Asked]:
             row: dict[str, Any] = json.loads(line)
             if not untouched(row["id"]):
                 found += [Asked(ask["q"], (row["said"],), italian=row["lang"] == "it") for ask in row["asks"]]
+    return found
+
+
+def own_talk() -> list[Asked]:
+    """Italian questions: twice those of `talk_it.jsonl`, and those of the pairs for the reader; two thirds of each."""
+    found: list[Asked] = []
+    for path in (HERE / "talk_it.jsonl", *sorted((HERE.parent / "answers/pairs").glob("it_*.jsonl"))):
+        for row in map(json.loads, path.open(encoding="utf-8")):
+            if untouched(row["id"]):
+                continue
+            if "asks" in row:
+                found += [Asked(ask["q"], (row["said"],), italian=True) for ask in row["asks"] for _ in range(2)]
+                continue
+            found += [Asked(question, (row["said"],), italian=True) for question in row["yes"]]
+            found += [Asked(row["newq"], (row["newer"],), italian=True)] if row.get("newq") else []
     return found
 
 
@@ -141,6 +165,45 @@ def batches(
         yield space.of(questions, questions=True), space.of(candidates, questions=False)
 
 
+def other_batches(space: Space, said: Sequence[Asked], seed: int) -> Iterator[tuple[Vectors, Vectors]]:
+    """The same for questions in other languages: Italian ones, and English ones without their English half."""
+    chance = np.random.default_rng(seed)
+    pools = [[e for e in said if e.italian and guess_language(e.question) != "en"], [e for e in said if not e.italian]]
+    while True:
+        english = bool(chance.random() < FROM_ENGLISH)
+        pool = pools[english]
+        drawn = [pool[at] for at in chance.permutation(len(pool))[: 2 * OTHER_BATCH]]
+        chosen = list({each.answers[0]: each for each in drawn}.values())[:OTHER_BATCH]
+        asked = space.of([each.question for each in chosen], questions=True)
+        if english:
+            asked[:, :ENGLISH_HALF] = 0
+            asked = unit_rows(asked)
+        yield asked, space.of([each.answers[0] for each in chosen], questions=False)
+
+
+def levelled(move: Vectors, like: Vectors, asked: Vectors, told: Vectors, every: Vectors) -> Vectors:
+    """The move with one number more in all cosines, so that chance pairs are as near as another move makes them.
+
+    Thresholds and readers know cosines of that size. The order of messages stays nearly the same: what is added
+    points where all messages are equally far.
+    """
+    towards, away = (
+        np.linalg.solve(rows.T @ rows + ease * np.eye(rows.shape[1]), rows.sum(axis=0))
+        for rows, ease in ((every.astype(float), 1.0), (asked.astype(float), 5.0))
+    )
+    shift = np.outer(towards / np.linalg.norm(towards), away)
+
+    def by_chance(each: Vectors) -> float:
+        return float((unit_rows(asked + asked @ each.T) @ told.T).mean())
+
+    low, high = 0.0, 3.0
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (middle, high) if by_chance(move + middle * shift) < by_chance(like) else (low, middle)
+    levelled: Vectors = (move + low * shift).astype(np.float32)
+    return levelled
+
+
 def gradient(move: Vectors, asked: Vectors, candidates: Vectors) -> Vectors:
     """The gradient of the loss of one batch."""
     count = len(asked)
@@ -193,25 +256,50 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--chats", nargs="+", default=["longmemeval"], help="files of train/ to learn from")
     parser.add_argument("--talk", type=float, default=0.7, help="share of the steps that learn from talk")
-    parser.add_argument("--out", type=Path, default=ROOT / "src/ricordo/recall/embedders/question.npz")
+    parser.add_argument("--language", choices=("en", "other"), default="en", help="of the questions to move")
+    parser.add_argument("--out", type=Path, help="default: the file of the package")
     given = parser.parse_args()
+    out = given.out or FILES[given.language]
     said = talk(given.data / "talk")
-    sources = {name: chats(given.data / f"train/{name}.jsonl") for name in given.chats}
-    space = Space(given.cache)
-    for name, rows in {"talk": said, **sources}.items():
-        space.add(name, [each.question for each in rows], questions=True)
-        space.add(name, [text for each in rows for text in (*each.answers, *each.others)], questions=False)
-    embedder = BilingualEmbedder(projected=False)
-    move = learn(batches(space, said, list(sources.values()), given.talk), embedder.dimensions)
+    space, embedder = Space(given.cache), BilingualEmbedder(projected=False)
+    if given.language == "en":
+        sources = {name: chats(given.data / f"train/{name}.jsonl") for name in given.chats}
+        read(space, {"talk": said, **sources})
+        move = learn(batches(space, said, list(sources.values()), given.talk), embedder.dimensions)
+    else:
+        mine = own_talk()
+        read(space, {"talk": said, "own": mine})
+        move = np.mean(
+            [learn(other_batches(space, said + mine, seed), embedder.dimensions) for seed in range(SEEDS)], axis=0
+        )
+        asked = [each.question for each in said if each.italian and guess_language(each.question) != "en"]
+        told = [each.answers[0] for each in said if each.italian]
+        every = [text for each in said + mine for text in each.answers]
+        rows = (space.of(list(dict.fromkeys(texts)), questions=False) for texts in (told, every))
+        move = levelled(FURTHER * move, moving(FILES["en"]), space.of(asked, questions=True), *rows)
     left, sizes, right = np.linalg.svd(move)
     scale = np.sqrt(sizes[:RANK])
-    into, out = (right[:RANK].T * scale).astype(np.float16), (left[:, :RANK] * scale).T.astype(np.float16)
-    np.savez(given.out, into=into, out=out, embedder=np.array(embedder.name))
-    kept = (into.astype(np.float32) @ out.astype(np.float32)).T
+    factors = (right[:RANK].T * scale).astype(np.float16), (left[:, :RANK] * scale).T.astype(np.float16)
+    np.savez(out, into=factors[0], out=factors[1], embedder=np.array(embedder.name))
+    kept = moving(out)
     for label, rows in (("English", [e for e in said if not e.italian]), ("Italian", [e for e in said if e.italian])):
         before, after = (found_among(space, each, rows) for each in (np.zeros_like(kept), kept))
         print(f"{label}, trained on, found among ten: {before:.3f} -> {after:.3f}")
-    print(f"{given.out}: sha256 {hashlib.sha256(given.out.read_bytes()).hexdigest()}")
+    print(f"{out}: sha256 {hashlib.sha256(out.read_bytes()).hexdigest()}")
+
+
+def read(space: Space, sets: Mapping[str, Sequence[Asked]]) -> None:
+    """Embed the questions and messages of sets, each under a name of its own."""
+    for name, rows in sets.items():
+        space.add(name, [each.question for each in rows], questions=True)
+        space.add(name, [text for each in rows for text in (*each.answers, *each.others)], questions=False)
+
+
+def moving(file: Path) -> Vectors:
+    """The matrix of a file."""
+    with np.load(file) as stored:
+        found: Vectors = (stored["into"].astype(np.float32) @ stored["out"].astype(np.float32)).T
+    return found
 
 
 if __name__ == "__main__":

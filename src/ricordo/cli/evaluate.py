@@ -1,13 +1,15 @@
 """`ricordo eval`: how well past messages are found, for one's own talks or labelled files, by several settings at once.
 
-Questions come from a user's history (what follow-ups pointed at, what answers quoted, facts with their sources), from a
-file of questions with expected messages, or from labelled conversations (the LoCoMo, LongMemEval and BEAM sets in one
-form: conv_id, units, queries). Every variant gets a memory of its own in a temporary folder, so the measured database
-is only read. Out: recall among the first hits and within a budget of tokens, outdated messages that come first,
-refusals, tokens and time, as a table, JSON and a plot, and with --compare what each question gained or lost.
+Questions come from a user's history (what follow-ups pointed at, what answers quoted or, by their receipts, used, facts
+with their sources), from a file of questions with expected messages, or from labelled conversations (LoCoMo,
+LongMemEval and BEAM as they are published, or any set as conv_id, units, queries). Every variant gets a memory of its
+own in a temporary folder, so the measured database is only read. Out: recall among the first hits and within a budget
+of tokens, outdated messages that come first, refusals, tokens and time, as a table, JSON and a plot, and with --compare
+what each question gained or lost.
 """
 
 import argparse
+import ast
 import json
 import tempfile
 import time
@@ -26,14 +28,28 @@ from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.memory import open as open_path
+from ricordo.prompt.receipt import Receipt
+from ricordo.recall.evidence import terms
 from ricordo.records.turns import Turn, turn_id_of
 
 CUTS = (5, 10)
 MOST_HITS = 50
+MOST_RECEIPTS = 1_000  # of a session
 SETTLE_SECONDS = 600.0
 BETWEEN_MESSAGES = timedelta(seconds=30)  # labelled sets give one time a session
-_TIME_FORMATS = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d")
-_KNOWN = 'lines with "question" and "expected", or conversations with "conv_id", "units" and "queries"'
+_TIME_FORMATS = (
+    "%I:%M %p on %d %B, %Y",
+    "%B-%d-%Y",
+    "%Y/%m/%d (%a) %H:%M",
+    "%Y-%m-%d (%A)",
+    "%Y-%m-%dT%H:%M:%S%z",
+    "%Y-%m-%d",
+)
+_KNOWN = (
+    'lines with "question" and "expected", conversations with "conv_id", "units" and "queries", '
+    "or the files of LoCoMo, LongMemEval or BEAM"
+)
+_SHARED_WORDS = 2  # of an answer with a recalled message, beyond those of the question: the answer used it
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +136,60 @@ class EvalOutcome:
     milliseconds: float
 
 
+def _published(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of LoCoMo, LongMemEval or BEAM in the common form; any other row as it is."""
+    if {"conversation", "qa"} <= row.keys():
+        talk = row["conversation"]
+        units = [
+            (unit["dia_id"], unit["speaker"], name, talk.get(f"{name}_date_time"), unit["text"] + _shown(unit))
+            for name, said in talk.items()
+            for unit in (said if isinstance(said, list) else ())
+        ]
+        asked = [
+            (at, each["question"], each["category"], each.get("evidence", ())) for at, each in enumerate(row["qa"])
+        ]
+    elif {"haystack_dates", "haystack_sessions"} <= row.keys():  # their ids of sessions would give answers away
+        days = enumerate(zip(row["haystack_dates"], row["haystack_sessions"], strict=True))
+        told = list(enumerate((number, day, unit) for number, (day, said) in days for unit in said))
+        units = [(at, unit["role"], number, day, unit["content"]) for at, (number, day, unit) in told]
+        gold = [at for at, (*_, unit) in told if unit.get("has_answer")]
+        asked = [(1, row["question"], row["question_type"], gold)]
+    elif {"chat", "probing_questions"} <= row.keys():
+        batches = ((number, unit) for number, batch in enumerate(row["chat"]) for unit in _leaves(batch))
+        said = [(number, unit) for number, unit in batches if isinstance(unit, Mapping)]
+        units = [(unit["id"], unit["role"], at, unit.get("time_anchor"), unit["content"]) for at, unit in said]
+        kinds = row["probing_questions"]
+        kinds = ast.literal_eval(kinds) if isinstance(kinds, str) else kinds  # one edition writes them as Python
+        asked = [
+            (f"{kind}-{at}", each["question"], kind, list(_leaves(each.get("source_chat_ids", []))))
+            for kind, questions in kinds.items()
+            for at, each in enumerate(questions)
+        ]
+    else:
+        return row
+    name = next((row[key] for key in ("sample_id", "question_id", "conversation_id") if key in row), "talk")
+    forms = (
+        ("units", ("id", "role", "session", "time", "text"), units),
+        ("queries", ("id", "text", "cat", "gold"), asked),
+    )
+    return {"conv_id": name} | {key: [dict(zip(n, each, strict=True)) for each in rows] for key, n, rows in forms}
+
+
+def _shown(unit: Mapping[str, Any]) -> str:
+    return f" [image: {unit['blip_caption']}]" if unit.get("blip_caption") else ""
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """What lists and objects hold, however deep; a message is not opened."""
+    if isinstance(value, Mapping) and "content" not in value:
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    else:
+        yield value
+
+
 def evaluate(options: Options, output: Output) -> int:
     """Measure every variant on the same questions."""
     talks = _talks_of(options)
@@ -162,19 +232,21 @@ def _talks_of(options: Options) -> Talks:
         return OwnTalks(_exported(memory, user_id), tuple(found[-options.limit :]))
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    text = path.read_text(encoding="utf-8")
+    whole = text.lstrip().startswith("[")  # one list, as sets are published; else a row a line
+    for number, line in enumerate([text] if whole else text.splitlines(), start=1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            found = json.loads(line)
         except ValueError as error:
             raise ValidationError("questions", f"line {number} is no JSON ({error}); give {_KNOWN}") from error
-        if not isinstance(row, dict) or not (
-            {"question", "expected"} <= row.keys() or {"units", "queries"} <= row.keys()
-        ):
-            raise ValidationError("questions", f"line {number} is of no known format; give {_KNOWN}")
-        yield row
+        for row in found if whole else [found]:
+            known = _published(row) if isinstance(row, dict) else {}
+            if not {"question", "expected"} <= known.keys() and not {"units", "queries"} <= known.keys():
+                raise ValidationError("questions", f"line {number} is of no known format; give {_KNOWN}")
+            yield known
 
 
 def _exported(memory: Memory, user_id: str) -> tuple[Mapping[str, Any], ...]:
@@ -183,11 +255,7 @@ def _exported(memory: Memory, user_id: str) -> tuple[Mapping[str, Any], ...]:
 
 def _asked(rows: Iterable[Mapping[str, Any]], memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
     """The questions of a file; an expected message is named by its id or by words that it holds."""
-    said = [
-        message
-        for info in memory.sessions(user_id=user_id, limit=10_000)
-        for message in _messages(memory, info.id, user_id)
-    ]
+    said = list(_said(memory, user_id))
     for number, row in enumerate(rows, start=1):
         expected = [row["expected"]] if isinstance(row["expected"], str) else list(row["expected"])
         found = {
@@ -206,15 +274,23 @@ def _asked(rows: Iterable[Mapping[str, Any]], memory: Memory, user_id: str) -> I
         )
 
 
-def _messages(memory: Memory, session_id: str, user_id: str) -> Iterator[tuple[str, str]]:
-    for turn in memory.session(session_id, user_id=user_id).history():
-        yield from ((message.id, message.content) for message in turn.messages)
+def _said(memory: Memory, user_id: str) -> Iterator[tuple[str, str]]:
+    for info in memory.sessions(user_id=user_id, limit=10_000):
+        for turn in memory.session(info.id, user_id=user_id).history():
+            yield from ((message.id, message.content) for message in turn.messages)
 
 
 def own_questions(memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
-    """Questions that a history answers: follow-ups that pointed back, answers that quoted, facts with sources."""
+    """Questions that a history answers: what follow-ups pointed at, what answers quoted or used, facts with sources."""
+    said = dict(_said(memory, user_id))
     for info in memory.sessions(user_id=user_id, limit=10_000):
-        turns = {turn.turn_number: turn for turn in memory.session(info.id, user_id=user_id).history()}
+        session = memory.session(info.id, user_id=user_id)
+        turns = {turn.turn_number: turn for turn in session.history()}
+        for receipt in session.receipts(limit=MOST_RECEIPTS):
+            turn = turns.get(receipt.turn_number or 0)
+            if turn and (used := _used(turn, receipt, said)):
+                asked = receipt.standalone or turn.query
+                yield EvalQuestion(f"{turn.id}:receipt", user_id, asked, "receipt", used, asked_in=turn.id)
         for turn in turns.values():
             asked = str(turn.metadata.get("standalone") or turn.query)
             pointed = [turns.get(each["turn_number"]) for each in turn.metadata.get("references", ())]
@@ -235,6 +311,15 @@ def own_questions(memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
         outdated = frozenset(source.message_id for each in older for source in each.sources) - sources
         kind = "correction" if outdated else "fact"
         yield EvalQuestion(f"{fact.id}:{kind}", user_id, fact.text, kind, sources, outdated)
+
+
+def _used(turn: Turn, receipt: Receipt, said: Mapping[str, str]) -> frozenset[str]:
+    """The recalled messages of a receipt that share words with the answer which the question does not have."""
+    if not turn.answer or _quoted(turn):
+        return frozenset()
+    new = set(terms(turn.answer.content).tolist()) - set(terms(turn.query).tolist())
+    recalled = [each.id for each in receipt.kept if each.section == "recalled" and each.id in said]
+    return frozenset(each for each in recalled if len(new.intersection(terms(said[each]).tolist())) >= _SHARED_WORDS)
 
 
 def _quoted(turn: Turn) -> frozenset[str]:

@@ -207,7 +207,7 @@ _ELSEWHERE = 50  # messages added to the count for rarity: in a small index no w
 _MOST_WORDS = 32  # of a longer question only the rarest words count
 _LEADING = 64  # messages among which the one with most of the question's words is looked for
 _MOST_OF_IT = 0.8  # share of the question from which on words know it
-_DOUBT = 1.5  # how steeply the certainty of words falls below that share
+_DOUBT, _DOUBT_ELSE = {"en": 1.5}, 3.0  # how steeply the certainty of words falls below that share, by language
 _STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
 _MOST_SIMILAR = 8.0  # standard deviations; what is beyond counts no more
 _NAMED = 2 / 3  # how much a named speaker's own messages count beside those of a role
@@ -272,13 +272,14 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
     weight = float(worths.sum() + sizes.count(0) * _idf(count + _ELSEWHERE, 0))
     around = _said_around(links, said, _leading(total, allowed, best))
     contained = float((worths @ around.any(axis=1)).max(initial=0))
+    doubt = _DOUBT.get(_language(question), _DOUBT_ELSE)
     return WordEvidence(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),
         said,
         worths,
         weight,
-        min(1.0, contained / weight / _MOST_OF_IT) ** _DOUBT if weight > 0 else 0.0,
+        min(1.0, contained / weight / _MOST_OF_IT) ** doubt if weight > 0 else 0.0,
     )
 
 

@@ -217,10 +217,10 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
         at += size
 
 
-# Share of the English half in a question's vector. The cosines of the multilingual half spread two to three times as
-# wide, so that equal shares would let it lead in English; the fifth that it keeps finds Italian messages.
-_ENGLISH_SHARE = {"en": 0.8}
-_OTHER_SHARE = 0.3  # in every other language
+# Share of the English half in a question's vector, and what moves it. The cosines of the multilingual half spread two
+# to three times as wide, so that equal shares would let it lead in English; the fifth that it keeps finds Italian ones.
+_ASKED = {"en": (0.8, "question.npz")}
+_ASKED_ELSE = (0.3, "question_other.npz")  # in every other language
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +267,9 @@ class BilingualEmbedder:
     ) -> None:
         self._english = english or ArcticEmbedder(folder)
         self._multilingual = multilingual or MultilingualEmbedder(folder)
-        known = question_projection() if projected else None
-        self._projection = known if known and known.embedder == self.name else None  # it belongs to these weights
+        wanted = [file for _, file in (*_ASKED.values(), _ASKED_ELSE)] if projected else []
+        known = {file: question_projection(file) for file in wanted}
+        self._projections = {file: each for file, each in known.items() if each.embedder == self.name}
 
     @property
     def name(self) -> str:
@@ -283,7 +284,8 @@ class BilingualEmbedder:
         return unit_rows(np.concatenate(halves, axis=1))
 
     def embed_query(self, text: str) -> Vectors:
-        share = _ENGLISH_SHARE.get(guess_language(text), _OTHER_SHARE)
+        share, file = _ASKED.get(guess_language(text), _ASKED_ELSE)
         halves = [self._english.embed_query(text) * share, self._multilingual.embed_query(text) * (1 - share)]
         joined = unit_rows(np.concatenate(halves))
-        return self._projection.moved(joined) if self._projection else joined
+        projection = self._projections.get(file)
+        return projection.moved(joined) if projection else joined
