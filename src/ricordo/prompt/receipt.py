@@ -7,7 +7,7 @@ digest. Rebuilding follows the recipe and compares digests, so it is exact or re
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from operator import attrgetter
 from typing import Any
 
@@ -15,12 +15,12 @@ from ricordo.errors import ReceiptError
 from ricordo.prompt.render import ChatMessage, chat_message, digest
 from ricordo.prompt.window import compact_text, said
 from ricordo.records.turns import Message, StoredReceipt, passage_digest
-from ricordo.records.values import canonical
+from ricordo.records.values import canonical, record
 
 INLINE_CHARACTERS = 120
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReceiptItem:
     """One candidate for the prompt: kept or dropped, at what cost, for what reason.
 
@@ -38,7 +38,7 @@ class ReceiptItem:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Receipt:
     """The account of one context."""
 

@@ -7,7 +7,7 @@ marked, not dropped.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, recounted, shor
 from ricordo.languages.registry import locale_for
 from ricordo.limits import check_number
 from ricordo.records.turns import Excerpt, Reason
+from ricordo.records.values import record
 from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def cited(message: "Message", locale: "Locale") -> str:
     return locale.sources.format(ids=", ".join(_one_line(each) for each in message.chunk_ids[:MOST_SOURCES]))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompactLine:
     """A compact line of a stored message, kept as the message's address so that a receipt need not copy it.
 
@@ -115,7 +116,7 @@ def _tool_name(call: "Json") -> str:
     return str((inner if isinstance(inner, Mapping) else call).get("name", "?"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """The chosen turns, oldest first; `degraded` says why memory is missing. The other fields are how it is written.
 
@@ -236,7 +237,7 @@ class Part(NamedTuple):
     shortened: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidates:
     """All parts of one section, best first, and what its heading costs once anything is kept."""
 

@@ -9,13 +9,13 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from ricordo.errors import DamageError, ValidationError
 from ricordo.records.turns import ROLES, Message
+from ricordo.records.values import record
 from ricordo.stores.archive.codec import UnreadablePayload, codec_for, offered_codecs
 
 # Messages as plain bytes, before compression: one column per field, so that like stands beside like.
@@ -243,7 +243,7 @@ class DamagedBlock(DamageError):  # noqa: N818 - a finding, not a fault of the c
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockInfo:
     """What a block's header declares, and its size on disk."""
 
