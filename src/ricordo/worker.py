@@ -116,8 +116,7 @@ class WorkerThread:
                 if self._ending:
                     break
                 moment, chosen = min(
-                    ((each.start_time(since), each) for each, since in self.waiting.items()),
-                    key=lambda pair: pair[0],
+                    ((each.start_time(since), each) for each, since in self.waiting.items()), key=lambda pair: pair[0]
                 )
                 rest = moment - monotonic()
                 if rest <= 0:

@@ -187,12 +187,7 @@ def log_failure(operation: str, problem: str, owner: Owner, session_id: str, err
 
 def log_details(operation: str, owner: Owner, session_id: str) -> dict[str, str]:
     """The fields that every log line about a session has."""
-    return {
-        "operation": operation,
-        "tenant_id": owner.tenant_id,
-        "user_id": owner.user_id,
-        "session_id": session_id,
-    }
+    return {"operation": operation, "tenant_id": owner.tenant_id, "user_id": owner.user_id, "session_id": session_id}
 
 
 _MILLISECONDS = (1 << 48) - 1
@@ -223,20 +218,14 @@ def new_id(now: datetime) -> str:
 
 
 def choose_llm(
-    setting: str,
-    *,
-    environ: Mapping[str, str] | None = None,
-    counting: Callable[[str], TokenCounter] | None = None,
+    setting: str, *, environ: Mapping[str, str] | None = None, counting: Callable[[str], TokenCounter] | None = None
 ) -> LLM | None:
     """The model that a setting names, the first of several; None for `none`. See `choose_llms`."""
     return next(iter(choose_llms(setting, environ=environ, counting=counting)), None)
 
 
 def choose_llms(
-    setting: str,
-    *,
-    environ: Mapping[str, str] | None = None,
-    counting: Callable[[str], TokenCounter] | None = None,
+    setting: str, *, environ: Mapping[str, str] | None = None, counting: Callable[[str], TokenCounter] | None = None
 ) -> tuple[LLM, ...]:
     """The models that a setting names, separated by commas: `URL#MODEL` or `gguf:PATH`; or `none`.
 

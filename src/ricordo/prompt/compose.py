@@ -93,10 +93,7 @@ def load_window(
     except Exception as error:  # whatever a store or a counter does, the chat goes on
         window = Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     return replace(
-        window,
-        labels=engine.labels,
-        compact_chars=settings.compact_chars,
-        sources=settings.history_sources == "on",
+        window, labels=engine.labels, compact_chars=settings.compact_chars, sources=settings.history_sources == "on"
     )
 
 

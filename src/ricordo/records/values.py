@@ -36,7 +36,8 @@ def record(cls: type[T]) -> type[T]:
     values = attrgetter(*(compared if len(compared) > 1 else compared * 2))  # a tuple in any case
     methods = {
         "__init__": quick, "__repr__": _representation, "__setattr__": _refuse, "__delattr__": _refuse,
-        "__getstate__": _state, "__setstate__": _set_state, "__hash__": lambda one: hash(values(one)),
+        "__reduce__": lambda one: (made, tuple([getattr(one, name) for name in made.__slots__])),
+        "__hash__": lambda one: hash(values(one)),
         "__eq__": lambda one, other: values(one) == values(other) if type(other) is made else NotImplemented,
     }  # fmt: skip
     for name in methods.keys() - vars(cls).keys():
@@ -51,15 +52,6 @@ def _representation(value: Any) -> str:
 
 def _refuse(_: object, name: str, *__: object) -> None:
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _state(value: Any) -> list[Any]:
-    return [getattr(value, name) for name in value.__slots__]
-
-
-def _set_state(value: Any, state: list[Any]) -> None:
-    for name, each in zip(value.__slots__, state, strict=True):
-        object.__setattr__(value, name, each)
 
 
 def canonical(value: object) -> str:

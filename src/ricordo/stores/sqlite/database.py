@@ -256,8 +256,7 @@ def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
     for statement in _statements(migration.sql):
         connection.execute(statement)
     connection.execute(
-        "INSERT INTO schema_migrations VALUES (?, ?, ?)",
-        (migration.version, migration.digest, int(time() * 1e6)),
+        "INSERT INTO schema_migrations VALUES (?, ?, ?)", (migration.version, migration.digest, int(time() * 1e6))
     )
 
 
