@@ -7,13 +7,13 @@ content, its tool calls, its name and the overhead its API adds; a cut text ends
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ricordo.engine import TokenCounter
-from ricordo.records.values import canonical, record
+from ricordo.records.values import canonical
 
 if TYPE_CHECKING:
     from ricordo.records.turns import Message, Turn
@@ -26,7 +26,7 @@ SEAM = 2  # tokens by which the parts of a text and the whole may differ
 Key = TypeVar("Key")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ApproximateCounter:
     """Characters divided by a fixed rate: 3 for Italian, 4 for English. Labelled as not exact."""
 
