@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records.turns import Message, Owner, message_id, turn_id_of
+from ricordo.records.turns import Message, Owner, SessionInfo, message_id, turn_id_of
 from ricordo.records.values import canonical, record
 from ricordo.testing import strategies
 from ricordo.testing.fakes import START, a_turn, an_answer, an_owner
@@ -146,6 +146,17 @@ def test_a_record_is_a_frozen_dataclass() -> None:
         one.name = "b"  # type: ignore[misc]
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
         _Sample()  # type: ignore[call-arg]
+    assert repr(one) == "_Sample(name='a', size=3, labels={'b': 'c'})"
+    with pytest.raises(FrozenInstanceError):
+        del one.name
+
+
+def test_records_are_keys() -> None:
+    """Equal records have one hash, unequal ones and other classes differ; a field may be left out of the comparison."""
+    assert {ANNA: 1}[replace(ANNA)] == 1
+    assert Owner("acme", "anna") != Owner("acme", "bruno") != ("acme", "bruno")
+    counted = SessionInfo("s", ANNA, "default", START, START, message_count=3)
+    assert counted == replace(counted, message_count=None)
 
 
 @given(value=strategies.metadata())

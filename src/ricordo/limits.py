@@ -8,11 +8,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ricordo.errors import ValidationError
+from ricordo.records.values import record
 
 if TYPE_CHECKING:
     from ricordo.records.turns import Json
@@ -28,7 +28,7 @@ MOST_TEXT_BYTES = 16 * 1024 * 1024
 MOST_METADATA_BYTES = LIST_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """Sizes above which input is refused, in bytes of UTF-8."""
 
@@ -88,10 +88,11 @@ def check_text(field: str, value: object, limits: Limits, *, may_be_blank: bool 
         raise ValidationError(field, f"expected text, got {type(value).__name__}")
     if not may_be_blank and not value.strip():
         raise ValidationError(field, "is empty or blank; give the words that were said")
-    _check_characters(field, value)
+    if "\x00" in value or not value.isascii():
+        _check_characters(field, value)
     if len(value) * 4 > limits.text_bytes and len(value.encode()) > limits.text_bytes:
         raise ValidationError(field, f"is larger than {limits.text_bytes} bytes; shorten or split it")
-    return _plain(value)
+    return value if type(value) is str else _plain(value)
 
 
 def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) -> "Json":

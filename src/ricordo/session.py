@@ -5,7 +5,7 @@ something is said.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -17,6 +17,7 @@ from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
 from ricordo.prompt.window import Window
 from ricordo.records.turns import Asked, Chunk, Message, Remembered, SessionChanges, SessionInfo, Turn, with_project
+from ricordo.records.values import record
 from ricordo.settings import BudgetSettings
 from ricordo.turns import export, forget, write
 from ricordo.turns.write import Said
@@ -81,10 +82,10 @@ class Session:
             self._scope,
             Said("user", query, created_at),
             Said("assistant", response, created_at, chunk_ids),
-            metadata=write.weighed(metadata, importance),
+            metadata=metadata if importance is None else write.weighed(metadata, importance),
             turn_id=turn_id,
             turn_number=turn_number,
-            receipt=receipt or self._receipt_for(query),
+            receipt=receipt or (self._last_receipt and self._receipt_for(query)),
         )
         self._last_receipt = None
         return turn
@@ -368,7 +369,7 @@ def _end_idle(engine: Engine, scope: Scope) -> list[str]:
     return end_idle_before(engine, scope)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpenTurn:
     """A question that is kept, with the way to answer it."""
 

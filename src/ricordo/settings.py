@@ -8,7 +8,7 @@ Errors name the key and the type that was expected.
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from datetime import timedelta
 from difflib import get_close_matches
 from types import UnionType
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 from ricordo.errors import SettingsError
 from ricordo.languages.registry import Locale, for_students, locale_for
 from ricordo.limits import LARGEST, MOST_METADATA_BYTES, MOST_TEXT_BYTES, Limits
+from ricordo.records.values import record
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowSettings:
     """The recent turns: how many, within how many tokens, how short in a prompt. None: no bound.
 
@@ -46,7 +47,7 @@ class WindowSettings:
             raise SettingsError("max_turns", f"most_turns allows at most {self.most_turns}, got {self.max_turns}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BudgetSettings:
     """The tokens of a whole prompt. Shares are weights: only sections with something to say compete.
 
@@ -79,7 +80,7 @@ class BudgetSettings:
                 _at_least(each.name, getattr(self, each.name), 1 if each.name.endswith("_share") else 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Retention:
     """How long things live. None: until told otherwise."""
 
@@ -93,7 +94,7 @@ class Retention:
             _above_zero(each.name, getattr(self, each.name))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CondensationSettings:
     """When a long session is summarised and what stays verbatim."""
 
@@ -111,7 +112,7 @@ class CondensationSettings:
         _within("condense_at", self.condense_at, 0, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopicSettings:
     """How topics are joined, fade and are compacted."""
 
@@ -133,7 +134,7 @@ class TopicSettings:
         _above_zero("max_half_life", self.max_half_life)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProfileSettings:
     """What of a person travels across sessions, and how many tokens each part may take."""
 
@@ -156,7 +157,7 @@ class ProfileSettings:
         _above_zero("session_end_idle", self.session_end_idle)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RecallSettings:
     """What a context does beyond the window: understand follow-ups, bring past messages back, keep topics.
 
@@ -178,7 +179,7 @@ class RecallSettings:
         _at_least("recall_messages", self.recall_messages, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SafetySettings:
     """What happens to stored text that looks like an order, to signs of a crisis, and to personal data.
 
@@ -196,7 +197,7 @@ class SafetySettings:
         _check_types(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """Everything that can be chosen.
 

@@ -16,13 +16,13 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
 from ricordo.errors import NotFoundError, RicordoError, StoreError
 from ricordo.records.turns import Owner
+from ricordo.records.values import record
 from ricordo.settings import ProfileSettings
 from ricordo.stores.protocols import Store
 
@@ -50,7 +50,7 @@ FIRST_PAUSE = timedelta(seconds=30)
 MOST_NOTED = 50_000  # sessions that wait to be written into the table while the database is away
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkerPace:
     """How eager the work is, in seconds.
 
@@ -116,8 +116,7 @@ class WorkerThread:
                 if self._ending:
                     break
                 moment, chosen = min(
-                    ((each.start_time(since), each) for each, since in self.waiting.items()),
-                    key=lambda pair: pair[0],
+                    ((each.start_time(since), each) for each, since in self.waiting.items()), key=lambda pair: pair[0]
                 )
                 rest = moment - monotonic()
                 if rest <= 0:
@@ -259,11 +258,12 @@ class SessionLane:
         """Serve this session next; details add up until its work is done."""
         key = owner, session_id
         with self._lock:
-            known = self.sessions.get(key, NO_DETAILS)
-            self.sessions[key] = known | details if details else known
-            self.sessions.move_to_end(key)
-            while len(self.sessions) > self._most:
-                self.sessions.popitem(last=False)
+            sessions = self.sessions
+            if details or not sessions or next(reversed(sessions)) != key:  # else it is the next one already
+                sessions[key] = sessions.get(key, NO_DETAILS) | details
+                sessions.move_to_end(key)
+                while len(sessions) > self._most:
+                    sessions.popitem(last=False)
         self.lane.call()
 
     def drop(self, owner: Owner) -> None:

@@ -160,6 +160,15 @@ def test_what_others_let_expire_is_swept(states: ClarificationStates) -> None:
     assert not states.delete(other)
 
 
+def test_a_pending_question_may_be_pending(states: ClarificationStates) -> None:
+    """A session with a question is never told to have none, and no more are known than one process can know."""
+    empty = states.may_be_pending("")
+    states.put(KEY, WINES)
+    assert states.may_be_pending(KEY.session_id)
+    assert states.may_be_pending("")
+    assert states.may_be_pending("another") == empty == isinstance(states, SharedClarifications)
+
+
 def test_a_user_is_forgotten_whole(states: ClarificationStates) -> None:
     """Erasing a user removes all of that user's pending questions and nobody else's."""
     mine = [ClarificationKey("shop", "anna", f"s-{n}") for n in range(3)]

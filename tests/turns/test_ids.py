@@ -1,8 +1,11 @@
 """Ids that Ricordo makes itself."""
 
+import multiprocessing
+import sys
 from datetime import UTC, datetime, timedelta
 from uuid import RFC_4122, UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,3 +26,13 @@ def test_every_id_is_a_uuid_of_version_7_and_unlike_the_others(now: datetime) ->
 def test_a_later_id_sorts_after_an_earlier_one(now: datetime, milliseconds: int) -> None:
     """Ids rise with time, so that neighbours in time are neighbours in an index."""
     assert new_id(now) < new_id(now + timedelta(milliseconds=milliseconds))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_a_forked_process_makes_other_ids() -> None:
+    """Random digits are drawn for several ids at once; a child does not go on with those of its parent."""
+    now = datetime.now(UTC)
+    new_id(now)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        theirs = pool.map(new_id, [now] * 100)
+    assert not {each[-12:] for each in theirs} & {new_id(now)[-12:] for _ in range(100)}

@@ -14,13 +14,14 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from ricordo.engine import LLM, Clock, TokenCounter
 from ricordo.errors import LLMError, RicordoError, SettingsError
 from ricordo.records.turns import Owner, Turn
+from ricordo.records.values import record
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
 
@@ -50,7 +51,7 @@ class OwnerState(Protocol):
 T = TypeVar("T", bound=OwnerState)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """One session of one owner, spoken with one agent; `project` is that of a session that is begun now."""
 
@@ -96,16 +97,28 @@ class Engine:
                     found = self._parts[make] = make(self)
         return cast(T, found)
 
-    @property
+    @cached_property
+    def wants_index(self) -> bool:
+        """Whether turns are embedded or grouped into topics."""
+        recall = self.settings.recall
+        return recall.recall_messages != 0 or recall.organise == "on"
+
+    @cached_property
+    def wants_people(self) -> bool:
+        """Whether facts, titles or summaries are made of turns."""
+        condensation = self.settings.condensation
+        return "on" in (condensation.condense, condensation.titles, self.settings.profile.remember_person)
+
+    @cached_property
     def shares_clarifications(self) -> bool:
         """Whether processes share pending clarifications; a store in memory has one process only."""
         return self.settings.recall.clarifications == "shared" and self.store.location != "memory:"
 
-    @property
-    def may_have_clarification(self) -> bool:
-        """Whether a clarification may be pending: one was asked here, or another process may have asked."""
-        asks_elsewhere = self.shares_clarifications and self.settings.recall.follow_ups == "on"
-        return self.clarifications is not None or asks_elsewhere
+    def may_have_clarification(self, session_id: str = "") -> bool:
+        """Whether a clarification may be pending in a session, or in any: asked here, or by another process."""
+        if self.clarifications is not None:
+            return self.clarifications.may_be_pending(session_id)
+        return self.shares_clarifications and self.settings.recall.follow_ups == "on"
 
     def forget(self, owner: Owner) -> None:
         """Drop what rooms hold in memory of an owner."""
@@ -178,6 +191,9 @@ def log_details(operation: str, owner: Owner, session_id: str) -> dict[str, str]
 
 
 _MILLISECONDS = (1 << 48) - 1
+_random: list[str] = []  # 20 random digits for each of the next ids
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_random.clear)  # a child must not make the ids of its parent
 
 
 class SystemClock:
@@ -190,7 +206,13 @@ class SystemClock:
 def new_id(now: datetime) -> str:
     """A UUID of version 7: 48 bits of time in milliseconds, 74 random bits, so that new rows lie side by side."""
     moment = "%012x" % (int(now.timestamp() * 1_000) & _MILLISECONDS)  # quicker than a format
-    random = os.urandom(10).hex()
+    if not _random:
+        digits = os.urandom(640).hex()  # for 64 ids: asking the system for each costs more than the rest
+        _random.extend(digits[at : at + 20] for at in range(0, 1_280, 20))
+    try:
+        random = _random.pop()
+    except IndexError:  # another thread took the last ones
+        return new_id(now)
     variant = "89ab"[int(random[3], 16) & 3]
     return f"{moment[:8]}-{moment[8:]}-7{random[:3]}-{variant}{random[4:7]}-{random[7:19]}"
 

@@ -236,30 +236,27 @@ class ExactCounter:
     def __init__(self, name: str, load: Callable[[], Any]) -> None:
         self._name = name
         self._load = load
-        self._count: Callable[[str], int] = self._first
-        self._again = lru_cache(maxsize=COUNTED)(self.count_new)
+        # The tokens of a text that is stored with its count: the text is not kept here for the next one.
+        self.count_new: Callable[[str], int] = self._first
+        self._again = lru_cache(maxsize=COUNTED)(lambda text: self.count_new(text))
 
     @property
     def name(self) -> str:
         return self._name
 
     def count(self, text: str) -> int:
-        return self._again(text) if len(text) <= MOST_COUNTED else self._count(text)
-
-    def count_new(self, text: str) -> int:
-        """The tokens of a text that is stored with its count: the text is not kept here for the next one."""
-        return self._count(text)
+        return self._again(text) if len(text) <= MOST_COUNTED else self.count_new(text)
 
     def _first(self, text: str) -> int:
         """Load the vocabulary at the first count, so that opening a store does not wait for it."""
         try:
-            self._count = _counting(self._load())
+            self.count_new = _counting(self._load())
         except Exception as error:  # any error: the message must still be stored
             self.reason = f"the tokenizer of {self._name} cannot be loaded: {error}"
             log.warning("%s; tokens are approximate", self.reason, extra={"operation": "count"})
             instead = approximate_for("it", self.reason)  # of the two rules the one that counts more
-            self._name, self.exact, self._count = instead.name, False, instead.count
-        return self._count(text)
+            self._name, self.exact, self.count_new = instead.name, False, instead.count
+        return self.count_new(text)
 
 
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z]) (?=[a-z])")  # where every family begins a new piece, whatever surrounds it

@@ -202,7 +202,8 @@ def clarifications_of(engine: Engine) -> ClarificationStates:
     """The store of pending clarifications of a memory: in this process, or shared by all processes."""
     if engine.clarifications is None:
         with _making:
-            engine.clarifications = engine.clarifications or _make(engine)
+            if engine.clarifications is None:
+                engine.clarifications = _make(engine)
     return engine.clarifications
 
 
@@ -251,6 +252,10 @@ class ProcessClarifications:
         self._pending: dict[ClarificationKey, Pending] = {}
         self._lock = threading.Lock()
 
+    def may_be_pending(self, session_id: str) -> bool:
+        """Whether a session of that id has one, or any session if the id is empty."""
+        return any(session_id in ("", key.session_id) for key in list(self._pending))
+
     def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
         """The pending clarification of a session; expired ones of other sessions are removed."""
         with self._lock:
@@ -284,6 +289,10 @@ class SharedClarifications:
 
     def __init__(self, directory: Path) -> None:
         self._directory = private_directory(directory)
+
+    def may_be_pending(self, session_id: str) -> bool:
+        """True: another process may have asked."""
+        return True
 
     def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
         """The pending clarification of a session; None for a file that cannot be read."""

@@ -240,6 +240,10 @@ class Outcome:
 class ClarificationStates(Protocol):
     """A store of pending clarifications, shared by all processes that serve a session."""
 
+    def may_be_pending(self, session_id: str) -> bool:
+        """Whether a session of that id may have one, or any session if the id is empty; answers at once."""
+        ...
+
     def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
         """The pending clarification, possibly an expired one; None when there is none."""
         ...

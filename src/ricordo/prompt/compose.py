@@ -6,7 +6,7 @@ and the window, the receipt and the log say so.
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from ricordo.prompt.context import PRIMING, Context, Material, TopicMaterial, To
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
 from ricordo.prompt.window import Window, fit_blocks, fit_window
 from ricordo.records.turns import LOOKBACK, Asked, Chunk, Excerpt, KnownContext, Message, Remembered, Turn, turn_id_of
+from ricordo.records.values import record
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
 
@@ -34,7 +35,7 @@ LARGEST_PAGE = 1_024
 RANKS_ALIKE, SHORT, LENGTH_COUNTS = 5, 120, 0.3  # how rank and length of a recalled message are weighed
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Meaning:
     """What a question means in its talk; empty where it says it all."""
 
@@ -43,7 +44,7 @@ class Meaning:
     clarification: "Pending | None" = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slots:
     """What other capabilities and the caller add to a context beside history, chunks and question."""
 

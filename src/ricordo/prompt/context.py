@@ -6,7 +6,6 @@ are written is `render`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ricordo.engine.tokens import share_out
@@ -41,6 +40,7 @@ from ricordo.prompt.window import (
     topic_part,
     turn_part,
 )
+from ricordo.records.values import record
 from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class TopicName(NamedTuple):
     title: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopicMaterial:
     """What the active topic could say: title, summary, and its turns beyond the window, best first."""
 
@@ -76,7 +76,7 @@ class TopicMaterial:
     turns: tuple["Turn", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Material:
     """What every section could say. `history` is newest first; `chunks` and `recalled` best first.
 
@@ -105,7 +105,7 @@ class Material:
     degraded: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Context:
     """What to send to a model, and the account of it.
 
@@ -124,7 +124,7 @@ class Context:
     topic: TopicName | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Form:
     """One of the two shapes of a context, filled and written."""
 

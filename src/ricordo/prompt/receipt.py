@@ -7,7 +7,7 @@ digest. Rebuilding follows the recipe and compares digests, so it is exact or re
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from operator import attrgetter
 from typing import Any
 
@@ -38,7 +38,7 @@ class ReceiptItem:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Receipt:
     """The account of one context."""
 

@@ -7,13 +7,12 @@ what is outside them comes from the program or is the question itself.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ricordo.languages.registry import Locale, memory_words
 from ricordo.prompt.window import SEPARATOR, Candidates, CompactLine, Part, Section, Segment, piece_text
 from ricordo.records.turns import Excerpt, Message
-from ricordo.records.values import canonical
+from ricordo.records.values import canonical, record
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ Kept = Mapping[Section, tuple[Part, ...]]
 ChatMessage = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Text:
     """A text, and the segments it is made of; false where there is none."""
 
@@ -46,7 +45,7 @@ class Text:
         return bool(self.segments)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Look:
     """How a context is written: headings, and the fence of this one request."""
 

@@ -7,7 +7,7 @@ marked, not dropped.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -116,7 +116,7 @@ def _tool_name(call: "Json") -> str:
     return str((inner if isinstance(inner, Mapping) else call).get("name", "?"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """The chosen turns, oldest first; `degraded` says why memory is missing. The other fields are how it is written.
 
@@ -237,7 +237,7 @@ class Part(NamedTuple):
     shortened: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidates:
     """All parts of one section, best first, and what its heading costs once anything is kept."""
 

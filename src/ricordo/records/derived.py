@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Literal, get_args
 
+from ricordo.records.values import record
 from ricordo.topics.decay import DAY_SECONDS, DEFAULT_FADING, Fading, MemoryType, half_life, memory_type, priority
 
 FactKind = Literal["name", "preference", "difficulty", "goal", "place", "date", "relation", "other"]
@@ -22,7 +23,7 @@ FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
 TRUST: tuple[Trust, ...] = get_args(Trust)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where something was said: a message of the user, and the words of it, verbatim."""
 
@@ -31,7 +32,7 @@ class Source:
     quote: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fact:
     """One claim about a user in one sentence, known to one agent, valid from `valid_from` until `valid_to`.
 
@@ -74,7 +75,7 @@ class Fact:
         return not self.forgotten and self.valid_from <= moment and (self.valid_to is None or moment < self.valid_to)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KnownFacts:
     """All facts that one agent has of one owner, oldest first, and their revision."""
 
@@ -82,7 +83,7 @@ class KnownFacts:
     revision: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FactChange:
     """What to write of an agent's facts, if they are still at `revision`.
 
@@ -94,7 +95,7 @@ class FactChange:
     learned: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """A condensed view of the turns `first_turn` to `last_turn` of a session; it never replaces them."""
 
@@ -113,7 +114,7 @@ class Summary:
     origin: Trust = "user_said"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flag:
     """Something stored that looks suspicious: what, why, and whether it is kept away from prompts.
 
@@ -131,7 +132,7 @@ class Flag:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Profile:
     """What is known of a user by an agent across sessions, ready for a prompt.
 
@@ -154,7 +155,7 @@ State = Literal["working", "archived"]
 IMPORTANCE = "importance"  # the metadata of a turn that says how important its topic is
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Topic:
     """One thing talked about. `message_count` counts every message, `archived_count` those that only blocks hold.
 
@@ -218,7 +219,7 @@ class Topic:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopicStats:
     """A topic in figures; the names are part of the public contract."""
 
@@ -259,7 +260,7 @@ class TopicShelf:
         return self.by_id.get(topic_id)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopicChange:
     """What to write: topics new or changed, ids removed, turns assigned (number to topic id), how far it reaches.
 

@@ -6,17 +6,18 @@ A job names a session, or an owner, to work on later; it holds no text of a mess
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
 from ricordo.records.turns import Owner
+from ricordo.records.values import record
 
 DocumentKind = Literal["text", "markdown", "pdf"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """A text that answers are drawn from. `digest` tells whether two of them are the same; `bytes` is its size."""
 
@@ -30,7 +31,7 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoredChunk:
     """A passage of a document, at `position` in it, with its vector once an embedder has made one."""
 
@@ -46,7 +47,7 @@ class StoredChunk:
     embedder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ApiKey:
     """A key to a tenant, or to one user of it. `digest` is the SHA-256 of the secret in hex; the secret is not kept."""
 
@@ -66,7 +67,7 @@ class ApiKey:
         return self.revoked_at is None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     """Work of a kind on a session; on the owner as a whole where `session_id` is empty.
 
@@ -90,7 +91,7 @@ class Job:
         return uuid5(self.owner.key, f"{len(self.kind)}:{self.kind}{self.session_id}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JobStats:
     """How many jobs of a tenant wait, are leased, were given up; since when the oldest is due.
 
@@ -107,7 +108,7 @@ class JobStats:
 SessionState = tuple[int, str]  # a session's revision and the id of its newest turn: equal if nothing was written
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoredItem:
     """Bytes that an adapter keeps. `tag` is a second way to find it; from `expires_at` on it is not returned.
 
@@ -130,7 +131,7 @@ class StoredItem:
 StoreKind = Literal["memory", "sqlite", "postgresql"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CleanupResult:
     """What a cleanup removed. A failure on one user is in `errors`; the rest was still done."""
 
@@ -140,7 +141,7 @@ class CleanupResult:
     errors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expired:
     """What one batch of a cleanup removed, and whether another batch is waiting."""
 
@@ -149,7 +150,7 @@ class Expired:
     more: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EraseReceipt:
     """Proof of an erasure: how many of each thing went, when, and what is left to the operator."""
 
@@ -160,7 +161,7 @@ class EraseReceipt:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Damage:
     """One thing that verify found wrong, and where."""
 
@@ -168,7 +169,7 @@ class Damage:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verification:
     """The result of re-deriving everything that can be derived."""
 
@@ -182,7 +183,7 @@ class Verification:
         return not self.damages
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repair:
     """What was derived again from the turns, and what is found afterwards."""
 
@@ -190,7 +191,7 @@ class Repair:
     verification: Verification
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ImportResult:
     """What an import wrote; turns that were already stored with the same content count as known."""
 
@@ -201,7 +202,7 @@ class ImportResult:
     items_added: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpoolState:
     """`degraded` while the database is away or writes still wait; `depth` writes in `bytes` on disk.
 
@@ -218,7 +219,7 @@ class SpoolState:
     last_error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoreHealth:
     """What kind of store it is, the state of its spool (None for a store without one), and whether commits wait.
 
@@ -232,7 +233,7 @@ class StoreHealth:
     read_replica: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoreStats:
     """How much a store holds for one tenant."""
 
@@ -248,7 +249,7 @@ class StoreStats:
     documents: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stats:
     """How much is kept, where, and with which parts."""
 

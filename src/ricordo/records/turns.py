@@ -30,7 +30,7 @@ FAILURE = "failure"  # key of the metadata of an open turn: why there is no answ
 _OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Owner:
     """Whose memory it is: one tenant's user. Every key of every store begins with `Owner.key`."""
 
@@ -242,7 +242,7 @@ def with_project(tags: Iterable[str], project: str) -> tuple[str, ...]:
     return (*others, f"{PROJECT_TAG}{project}") if project else others
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SessionInfo:
     """A conversation as the list shows it. `last_turn` is the counter that numbers turns.
 
@@ -272,7 +272,7 @@ class SessionInfo:
         return next((tag[len(PROJECT_TAG) :] for tag in self.tags if tag.startswith(PROJECT_TAG)), "")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SessionMark:
     """The state of a session in three numbers: enough to see whether anything has changed."""
 
@@ -281,7 +281,7 @@ class SessionMark:
     turn_count: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SessionChanges:
     """What to set on a session; None leaves a field alone."""
 
@@ -292,7 +292,7 @@ class SessionChanges:
     ended_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chunk:
     """A passage of a document, offered to the prompt and cited by id."""
 
@@ -305,7 +305,7 @@ def passage_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoredReceipt:
     """A turn's receipt as stored: JSON, with longer texts stored once per session or user, by digest of the text."""
 
@@ -315,7 +315,7 @@ class StoredReceipt:
     passages: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TurnVectors:
     """The vectors of a turn's messages, in order, by one embedder, and the words that the index has of them.
 
@@ -349,7 +349,7 @@ class IndexedTurn(NamedTuple):
     words: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """Cold turns of one topic, compressed together; `turn_numbers` are the ones it holds."""
 
@@ -425,7 +425,7 @@ class Remembered:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """What to find chunks for: the question as it reads without the talk, and what it points at."""
 
@@ -433,7 +433,7 @@ class Asked:
     references: "tuple[Resolved, ...]" = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KnownContext:
     """The profile of the person, and the summary of the session's older turns."""
 

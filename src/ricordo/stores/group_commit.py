@@ -29,15 +29,14 @@ class Joinable:
 class Ticket:
     """One caller's operation, its place in the queue and what came of it."""
 
-    __slots__ = ("alone", "error", "leads", "operation", "result", "wake")
+    result: Any = None
+    error: BaseException | None = None
+    leads = False
+    wake: "Lock | None" = None
 
     def __init__(self, operation: Any, *, alone: bool = False) -> None:
         self.operation = operation
         self.alone = alone
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.leads = False
-        self.wake: Lock | None = None
 
 
 class GroupCommit:
@@ -79,7 +78,11 @@ class GroupCommit:
                     self._gathering.release()
                     self._gathering = None
         if lonely:
-            self._lead([ticket])
+            try:
+                self._serve((ticket,))
+            finally:
+                with self._mutex:
+                    self._pass_on()
         else:
             if ticket.wake is not None:
                 self._follow(ticket, ticket.wake)

@@ -8,12 +8,12 @@ database made by a newer version is refused. This module decides; the stores run
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from ricordo.errors import SchemaError, SettingsError
+from ricordo.records.values import record
 from ricordo.stores.protocols import Store
 
 DEFAULT_PATH = "ricordo.db"
@@ -94,7 +94,7 @@ def _driver(name: str) -> Callable[..., Store]:
     return driver
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Migration:
     """One numbered SQL file."""
 

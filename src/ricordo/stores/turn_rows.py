@@ -63,25 +63,14 @@ def turn_to_row(turn: Turn) -> tuple[Any, ...]:
     if answer and answer.created_at is not turn.created_at:
         answered_at = micros(answer.created_at)
     return (
-        turn.session_id,
-        turn.turn_number,
-        turn.id,
-        turn.agent_id,
-        asked_at,
-        question.content if question else None,
-        question.tokens if question else 0,
-        answered_at if answer else None,
-        answer.content if answer else None,
-        answer.tokens if answer else 0,
+        turn.session_id, turn.turn_number, turn.id, turn.agent_id, asked_at,
+        question.content if question else None, question.tokens if question else 0,
+        answered_at if answer else None, answer.content if answer else None, answer.tokens if answer else 0,
         canonical(answer.chunk_ids) if answer and answer.chunk_ids else None,
-        canonical(turn.metadata) if turn.metadata else None,
-        _details(turn),
-        turn.origin,
-        turn.counter,
-        turn.checksum,
-        turn.topic_id,
+        canonical(turn.metadata) if turn.metadata else None, _details(turn),
+        turn.origin, turn.counter, turn.checksum, turn.topic_id,
         None,  # what is written is plain; only `archive` moves words into a block
-    )
+    )  # fmt: skip
 
 
 def row_to_turn(owner: Owner, row: Any) -> Turn:
@@ -213,35 +202,21 @@ def texts_in(value: Any) -> set[str]:
 def _details(turn: Turn) -> str | None:
     details: dict[str, Any] = {}
     for part, message in (("query", turn.question), ("response", turn.answer)):
-        extra = _extra(message) if message else {}
-        if extra:
-            details[part] = extra
+        if message and (message.metadata or message.tool_calls or message.tool_call_id or message.name):
+            details[part] = _extra(message)
     if turn.steps:
         details["steps"] = [
-            {
-                "role": step.role,
-                "content": step.content,
-                "created_at": micros(step.created_at),
-                "tokens": step.tokens,
-                "chunk_ids": step.chunk_ids,
-                **_extra(step),
-            }
+            {"role": step.role, "content": step.content, "created_at": micros(step.created_at), "tokens": step.tokens,
+             "chunk_ids": step.chunk_ids, **_extra(step)}
             for step in turn.steps
-        ]
+        ]  # fmt: skip
     return canonical(details) if details else None
 
 
 def _extra(message: Message) -> dict[str, Any]:
     """The fields that a plain message does not have."""
-    if not (message.metadata or message.tool_calls or message.tool_call_id or message.name):
-        return {}
-    fields = {
-        "metadata": message.metadata,
-        "tool_calls": message.tool_calls,
-        "tool_call_id": message.tool_call_id,
-        "name": message.name,
-    }
-    return {key: value for key, value in fields.items() if value}
+    names = ("metadata", "tool_calls", "tool_call_id", "name")
+    return {name: value for name in names if (value := getattr(message, name))}
 
 
 def _dressed(message: Message | None, extra: dict[str, Any] | None) -> Message | None:

@@ -6,7 +6,7 @@ API keys and jobs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from ricordo.errors import ConflictError, ValidationError
@@ -14,6 +14,7 @@ from ricordo.limits import check_id
 from ricordo.records.derived import Fact, FactChange
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, SessionInfo, Turn, message_id, turn_id_of
+from ricordo.records.values import record
 
 
 class OwnerErased(ConflictError):  # noqa: N818 - not a failure: the write has to go, too
@@ -157,7 +158,7 @@ def check_loaded(session_id: str, numbers: Sequence[int], fresh: Sequence[Turn])
         raise ConflictError(f"session {session_id!r} would hold a turn_number twice")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unlearned:
     """Facts that go, and facts that stay with fewer sources or another successor."""
 

@@ -5,9 +5,10 @@ Pure functions of numbers in seconds; an age is the time since the topic was las
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
+
+from ricordo.records.values import record
 
 if TYPE_CHECKING:
     from ricordo.records.derived import Topic
@@ -18,7 +19,7 @@ MemoryType = Literal["short-term", "transitioning", "long-term"]
 DAY_SECONDS = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fading:
     """How fast topics fade: half-lives in seconds, uses per doubling, and the priority below which one has faded."""
 

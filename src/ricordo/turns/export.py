@@ -6,7 +6,7 @@ comes from outside is checked field by field like any other input, so a forged d
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from threading import Lock
 from typing import Any
@@ -27,6 +27,7 @@ from ricordo.limits import (
 )
 from ricordo.prompt.window import label, said
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id, project_tag
+from ricordo.records.values import record
 
 FORMAT = "ricordo-session"
 VERSION = 1
@@ -347,7 +348,7 @@ class SessionCounts:
             self._known.remove_where(lambda key: key[0] == owner)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Counted:
     """What was counted up to the turn `final`, when the session had so many turns."""
 

@@ -102,7 +102,7 @@ def drop_owner(engine: Engine, owner: Owner) -> None:
     if engine.queue is not None:
         engine.queue.drop(owner)
     engine.forget(owner)
-    if engine.may_have_clarification:
+    if engine.may_have_clarification():
         from ricordo.followups.clarify import clarifications_of
 
         clarifications_of(engine).forget(owner.tenant_id, owner.user_id)
@@ -116,7 +116,7 @@ def drop_session(engine: Engine, owner: Owner, session_id: str) -> None:
 
 def drop_pending_clarification(engine: Engine, owner: Owner, session_id: str) -> None:
     """Drop the pending clarification of a session whose words were removed."""
-    if engine.may_have_clarification:
+    if engine.may_have_clarification(session_id):
         from ricordo.followups.clarify import drop_clarification
 
         drop_clarification(engine, owner, session_id)

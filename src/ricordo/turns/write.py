@@ -72,8 +72,6 @@ def keep_turn(
     receipt: Receipt | None = None,
 ) -> Turn:
     """Write a question, with its answer if there is one already."""
-    if engine.queue is not None:
-        engine.queue.touch()
     now = engine.clock.now()
     name = new_id(now) if turn_id is None else check_id("turn_id", turn_id)
     moment = now if question.created_at is None else check_time("created_at", question.created_at)
@@ -82,10 +80,12 @@ def keep_turn(
         name, scope.owner, scope.agent_id, scope.session_id, 0, moment,
         _message(engine, "query", message_id(name, "query"), question, moment),
         _message(engine, "response", message_id(name, "response"), answer, moment) if answer else None, (),
-        check_metadata("metadata", metadata, engine.settings.limits), "chat", engine.counter.name,
+        {} if metadata is None else check_metadata("metadata", metadata, engine.settings.limits), "chat",
+        engine.counter.name,
     )  # fmt: skip
-    _begin_in_project(engine, scope)
-    kept = engine.store.turns.append(turn, expected=expected, receipt=_stored(receipt, scope))
+    if scope.project:
+        _begin_in_project(engine, scope)
+    kept = engine.store.turns.append(turn, expected=expected, receipt=_stored(receipt, scope) if receipt else None)
     after_turn(engine, scope, kept)
     return kept
 
@@ -142,24 +142,24 @@ def _blank_turn(engine: Engine, scope: Scope, created_at: datetime | None) -> Tu
 def _message(engine: Engine, field: str, address: str, said: Said, moment: datetime) -> Message:
     """The checked message. `field` is what a refusal calls its text."""
     limits = engine.settings.limits
-    role, name = _role_and_name(said)
+    role, content, created_at, chunk_ids, metadata, calls, call_id, name = said
     # Nearly every message has words alone; what looks empty in another way is checked like the rest.
-    if said.chunk_ids is _NONE and said.tool_calls is _NONE and said.metadata is None and said.tool_call_id is None:
-        text = check_text(field, said.content, limits)
-        spoken = moment if said.created_at is None else check_time("created_at", said.created_at)
+    plain = chunk_ids is _NONE and calls is _NONE and metadata is None and call_id is None and name is None
+    if plain and type(role) is str and role in ROLES:
+        text = check_text(field, content, limits)
+        spoken = moment if created_at is None else check_time("created_at", created_at)
         counter = engine.counter
         tokens = counter.count_new(text) if type(counter) is ExactCounter else counter.count(text)
-        tokens += counter.count(name) if name else 0
-        return Message(address, role, text, spoken, tokens, name=name)
-    calls = check_tool_calls("tool_calls", said.tool_calls, role, limits)
-    content = said.content if calls and said.content == "" else check_text(field, said.content, limits)
+        return Message(address, role, text, spoken, tokens)
+    role, name = _role_and_name(said)
+    calls = check_tool_calls("tool_calls", calls, role, limits)
+    if not calls or content != "":
+        content = check_text(field, content, limits)
     return Message(
-        id=address, role=role, content=content,
-        created_at=moment if said.created_at is None else check_time("created_at", said.created_at),
-        tokens=content_tokens(content, calls, engine.counter, name),
-        chunk_ids=check_ids("chunk_ids", said.chunk_ids), metadata=check_metadata("metadata", said.metadata, limits),
-        tool_calls=calls,
-        tool_call_id=None if said.tool_call_id is None else check_id("tool_call_id", said.tool_call_id), name=name,
+        address, role, content, moment if created_at is None else check_time("created_at", created_at),
+        content_tokens(content, calls, engine.counter, name), check_ids("chunk_ids", chunk_ids),
+        check_metadata("metadata", metadata, limits), calls,
+        None if call_id is None else check_id("tool_call_id", call_id), name,
     )  # fmt: skip
 
 
@@ -207,28 +207,15 @@ def after_turn(engine: Engine, scope: Scope, turn: Turn | None = None) -> None:
     """
     if engine.queue is None:
         return
-    if turn and not turn.is_open and engine.may_have_clarification:
+    if engine.may_have_clarification(scope.session_id) and turn and not turn.is_open:
         _settle_clarification(engine, scope, turn.query)
     late = NO_DETAILS
     if turn and turn.topic_id and not _recounted(engine, scope, turn.topic_id):
         late = frozenset((turn.topic_id,))
-    if wants_people(engine):
+    if engine.wants_people:
         engine.queue.people.add(scope.owner, scope.session_id)
-    if wants_index(engine) or late:
+    if engine.wants_index or late:
         engine.queue.index.add(scope.owner, scope.session_id, late)
-
-
-def wants_index(engine: Engine) -> bool:
-    """Whether turns are embedded or grouped into topics."""
-    recall = engine.settings.recall
-    return recall.recall_messages != 0 or recall.organise == "on"
-
-
-def wants_people(engine: Engine) -> bool:
-    """Whether facts, titles or summaries are made of turns."""
-    settings = engine.settings
-    condenses = settings.condensation.condense == "on" or settings.condensation.titles == "on"
-    return condenses or settings.profile.remember_person == "on"
 
 
 def _settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
@@ -262,10 +249,10 @@ def start_queue(engine: Engine) -> None:
 def catch_up(engine: Engine, owner: Owner, session_id: str) -> None:
     """Do now all that is left to do for a session."""
     details: Details | None = NO_DETAILS
-    while wants_index(engine) and details is not None:
+    while engine.wants_index and details is not None:
         details = index_slice(engine, owner, session_id, details)
     details = NO_DETAILS
-    while wants_people(engine) and details is not None:
+    while engine.wants_people and details is not None:
         details = people_slice(engine, owner, session_id, details)
 
 

@@ -9,7 +9,6 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any
@@ -17,6 +16,7 @@ from uuid import UUID
 
 from ricordo.errors import DamageError, ValidationError
 from ricordo.records.turns import ROLES, Message
+from ricordo.records.values import record
 from ricordo.stores.archive.codec import UnreadablePayload, codec_for, offered_codecs
 
 # Messages as plain bytes, before compression: one column per field, so that like stands beside like.
@@ -240,7 +240,7 @@ class DamagedBlock(DamageError):  # noqa: N818 - a finding, not a fault of the c
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockInfo:
     """What a block's header declares, and its size on disk."""
 

@@ -5,7 +5,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from ricordo.errors import ConflictError
 from ricordo.records.derived import Summary, TopicChange, TopicShelf
 from ricordo.records.service import Damage
 from ricordo.records.turns import Block, SessionInfo, StoredReceipt, Turn, TurnVectors
+from ricordo.records.values import record
 from ricordo.stores.derived_rows import block_to_row
 from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
@@ -73,7 +73,7 @@ def backup(reader: sqlite3.Connection, path: Path, progress: Callable[[int, int]
 QUERY, RESPONSE, DETAILS = 5, 8, 12  # where the text is in a row
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SessionCopy:
     """A session with everything in it, exactly as it was elsewhere: counters, gaps, topics, archive, vectors."""
 

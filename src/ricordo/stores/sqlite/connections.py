@@ -196,30 +196,30 @@ class Connections:
         with self._writing:
             self._served_by = get_ident()
             try:
-                self._attend(tickets)
+                if self._unusable:  # closed while these were waiting
+                    raise StoreError(f"{self.path} {self._unusable}")
+                if tickets[0].alone and tickets[0].operation == self._close:
+                    self._close()
+                    return
+                if self._writer is None:
+                    self._take_up_file()
+                assert self._writer is not None
+                assert self._gate is not None
+                if identity_of(self._file) != self._opened:
+                    raise StoreUnavailable(moved_file(self._file))
+                self._gate.acquire()
+                try:
+                    if tickets[0].alone:
+                        tickets[0].result = tickets[0].operation(self._writer)
+                    else:
+                        self._transact(self._writer, tickets)
+                finally:
+                    self._gate.release()
             except Exception as error:
                 for ticket in tickets:
                     ticket.error = ticket.error or translated(error, self.path)
             finally:
                 self._served_by = None
-
-    def _attend(self, tickets: Sequence[Ticket]) -> None:
-        if self._unusable:  # closed while these were waiting
-            raise StoreError(f"{self.path} {self._unusable}")
-        if tickets[0].alone and tickets[0].operation == self._close:
-            self._close()
-            return
-        if self._writer is None or self._gate is None:
-            self._take_up_file()
-        assert self._writer is not None
-        assert self._gate is not None
-        if identity_of(self._file) != self._opened:
-            raise StoreUnavailable(moved_file(self._file))
-        with self._gate:
-            if tickets[0].alone:
-                tickets[0].result = tickets[0].operation(self._writer)
-            else:
-                self._transact(self._writer, tickets)
 
     def _transact(self, writer: WriteConnection, tickets: Sequence[Ticket]) -> None:
         """One transaction for all tickets; a refused operation is undone without harm to the others."""

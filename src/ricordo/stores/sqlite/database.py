@@ -6,8 +6,9 @@ write lock at an advisory lock beside the file, because SQLite's own busy handle
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from time import monotonic, time
@@ -52,16 +53,18 @@ class AdvisoryLock:
     _file: int | None = None
 
     def __init__(self, path: Path) -> None:
+        self.acquire: Callable[[], None] = lambda: None
+        self.release = self.acquire
         if fcntl is not None:
             self._file = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self.acquire = partial(fcntl.flock, self._file, fcntl.LOCK_EX)  # quicker than a method of ours
+            self.release = partial(fcntl.flock, self._file, fcntl.LOCK_UN)
 
     def __enter__(self) -> None:
-        if self._file is not None:
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+        self.acquire()
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+        self.release()
 
     def close(self) -> None:
         """Let go of the lock file; it stays where it is, empty."""
@@ -253,8 +256,7 @@ def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
     for statement in _statements(migration.sql):
         connection.execute(statement)
     connection.execute(
-        "INSERT INTO schema_migrations VALUES (?, ?, ?)",
-        (migration.version, migration.digest, int(time() * 1e6)),
+        "INSERT INTO schema_migrations VALUES (?, ?, ?)", (migration.version, migration.digest, int(time() * 1e6))
     )
 
 

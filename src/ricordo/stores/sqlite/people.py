@@ -6,10 +6,10 @@ What happens to facts whose sources are deleted is decided in `ricordo.stores.to
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ricordo.records.derived import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
+from ricordo.records.values import record
 from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import (
     FACT_COLUMNS,
@@ -126,7 +126,7 @@ ERASE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PersonCopy:
     """What is known of an owner, as it was elsewhere: facts by agent, and flags. Summaries come with sessions."""
 

@@ -6,7 +6,6 @@ A batch of an expiry is one short transaction, so that writers barely wait: what
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from ricordo.records.turns import (
     Turn,
     passage_digest,
 )  # fmt: skip
+from ricordo.records.values import record
 from ricordo.stores import write_rules
 from ricordo.stores.archive.codec import UnreadablePayload
 from ricordo.stores.archive.receipts import OWN_QUESTION, unpack_receipt
@@ -300,7 +300,7 @@ def delete(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int | N
     return gone
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Due:
     """What of an owner has expired: whether a session is idle, and the numbers of at most a batch of turns."""
 

@@ -34,6 +34,8 @@ from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.database import WriteConnection
 from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session, session_to_row, turn_to_row
 
+NUMBER, ASKED_AT, CHECKSUM, TOPIC = 2, 5, 16, 17  # where they stand in a row that begins with the owner
+
 
 class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has to decide
     """The new turn's id is stored already, or its number is not the expected one."""
@@ -45,21 +47,24 @@ class NewTurn(Joinable):
     What can be worked out before it is served is: serving it holds up all other writers.
     """
 
-    __slots__ = ("asked_at", "expected", "key", "receipt", "said_at", "turn")
+    __slots__ = ("expected", "key", "receipt", "row", "times", "turn")
 
     def __init__(self, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> None:
         self.turn, self.expected, self.receipt = turn, expected, receipt
         self.key = turn.owner.key.bytes, turn.session_id
-        self.asked_at, self.said_at = micros(turn.created_at), _last_said(turn)
+        self.row = [self.key[0], *turn_to_row(turn)]
+        self.row[TOPIC] = None  # a turn comes in without one
+        asked_at = self.row[ASKED_AT]
+        self.times = asked_at, _last_said(turn, asked_at)
 
     def __call__(self, writer: WriteConnection) -> Turn:
         """Number and insert it; the unique key reports when it is not new, at no cost otherwise."""
         number = self._next_number(writer)
         if self.expected is not None and number != self.expected:
             raise TurnIdTaken
-        numbered = _numbered(self.turn, number)
+        numbered = self._numbered(number)
         try:
-            writer.fast_cursor.execute(sql.ADD_TURN, (self.key[0], *turn_to_row(numbered)))
+            writer.fast_cursor.execute(sql.ADD_TURN, self.row)
         except sqlite3.IntegrityError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE and "turn_id" in str(error):
                 raise TurnIdTaken from error
@@ -76,15 +81,14 @@ class NewTurn(Joinable):
             sessions.setdefault(each.key, []).append(each)
         numbers = {key: _first_number(writer, new) for key, new in sessions.items()}
         written: list[Turn] = []
-        rows: list[tuple[Any, ...]] = []
+        rows: list[list[Any]] = []
         for each in operations:
             number = numbers[each.key]
             numbers[each.key] = number + 1
             if each.expected not in (None, number):
                 raise TurnIdTaken
-            numbered = _numbered(each.turn, number)
-            written.append(numbered)
-            rows.append((each.key[0], *turn_to_row(numbered)))
+            written.append(each._numbered(number))
+            rows.append(each.row)
         _insert(writer, rows)
         for each, turn in zip(operations, written, strict=True):
             if each.receipt:
@@ -93,24 +97,32 @@ class NewTurn(Joinable):
             writer.note_last_turn(key, number - 1)
         return written
 
+    def _numbered(self, number: int) -> Turn:
+        """The turn as stored, and so its row. Spelled out, not `replace`: this is on the path of every write."""
+        turn, seal = self.turn, checksum(self.turn, number)
+        self.row[NUMBER], self.row[CHECKSUM] = number, seal
+        return Turn(
+            turn.id, turn.owner, turn.agent_id, turn.session_id, number, turn.created_at, turn.question, turn.answer,
+            turn.steps, turn.metadata, turn.origin, turn.counter, seal,
+        )  # fmt: skip
+
     def _next_number(self, writer: WriteConnection) -> int:
         """Count the turn in its session, which is created if it does not exist.
 
         Where this connection was the last to write, the number is known and the UPDATE verifies it.
         """
-        execute = writer.fast_cursor.execute
-        times = self.asked_at, self.said_at
-        reached = writer.last_turns.get(self.key)
-        if reached is not None and execute(sql.COUNT_TURN_AFTER, (*times, *self.key, reached)).rowcount:
+        execute, key = writer.fast_cursor.execute, self.key
+        reached = writer.last_turns.get(key)
+        if reached is not None and execute(sql.COUNT_TURN_AFTER, (*self.times, *key, reached)).rowcount:
             return reached + 1
-        if _opens_session(writer, (*self.key, self.turn.agent_id, *times), self.turn.owner):
+        if _opens_session(writer, (*key, self.turn.agent_id, *self.times), self.turn.owner):
             return 1
-        ((counted,),) = execute(sql.LAST_TURN_OF_SESSION, self.key).fetchall()
-        execute(sql.COUNT_TURN, (*times, *self.key))
+        ((counted,),) = execute(sql.LAST_TURN_OF_SESSION, key).fetchall()
+        execute(sql.COUNT_TURN, (*self.times, *key))
         return int(counted) + 1
 
 
-def _insert(writer: WriteConnection, rows: Sequence[tuple[Any, ...]]) -> None:
+def _insert(writer: WriteConnection, rows: Sequence[list[Any]]) -> None:
     """Insert turns, many by a statement: at each statement another thread may take the interpreter for a while."""
     done = 0
     while done < len(rows):
@@ -133,11 +145,11 @@ def _first_number(writer: WriteConnection, new: Sequence[NewTurn]) -> int:
 
 def _counted(writer: WriteConnection, reached: int, new: Sequence[NewTurn]) -> bool:
     """Count turns after a number; False if the session's last turn has another one."""
-    said = created = new[0].asked_at
+    said = created = new[0].times[0]
     in_order = True
-    for each in new:
-        in_order = in_order and each.asked_at >= said
-        created, said = min(created, each.asked_at), max(said, each.said_at)
+    for asked_at, said_at in (each.times for each in new):
+        in_order = in_order and asked_at >= said
+        created, said = min(created, asked_at), max(said, said_at)
     count = len(new)
     values = (count, count, count, in_order, created, said, *new[0].key, reached)
     return writer.fast_cursor.execute(sql.COUNT_TURNS_AFTER, values).rowcount > 0
@@ -323,7 +335,7 @@ def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: Store
     _, _, _, _, _, _, _, answered_at, response, tokens, chunk_ids, metadata, details, _, _, seal, *_ = turn_to_row(turn)
     values = (answered_at, response, tokens, chunk_ids, metadata, details, seal)
     writer.execute(sql.CHANGE_TURN, (*values, *place, turn.turn_number))
-    writer.execute(sql.TOUCH_SESSION, (_last_said(turn), *place))
+    writer.execute(sql.TOUCH_SESSION, (_last_said(turn, micros(turn.created_at)), *place))
     if receipt:
         keep_receipt(writer, turn.owner, receipt, turn.session_id, turn.turn_number, turn.query)
     if before.topic_id and before.answer is None and turn.answer is not None:
@@ -334,17 +346,7 @@ def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: Store
     return turn
 
 
-def _numbered(turn: Turn, number: int) -> Turn:
-    """The turn as stored. Spelled out, not `replace`: this is on the path of every write."""
-    return Turn(
-        turn.id, turn.owner, turn.agent_id, turn.session_id, number, turn.created_at, turn.question, turn.answer,
-        turn.steps, turn.metadata, turn.origin, turn.counter, checksum(turn, number),
-    )  # fmt: skip
-
-
-def _last_said(turn: Turn) -> int:
-    asked = said = turn.created_at
-    for message in turn.messages:
-        if message.created_at is not asked and message.created_at > said:
-            said = message.created_at
-    return micros(said)
+def _last_said(turn: Turn, asked_at: int) -> int:
+    asked = turn.created_at
+    later = [message.created_at for message in turn.messages if message.created_at is not asked]
+    return micros(max(asked, *later)) if later else asked_at
