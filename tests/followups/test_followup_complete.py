@@ -281,6 +281,36 @@ def test_the_subject_is_added_once(asked: str, answer: str, question: str, subje
 
 
 @pytest.mark.parametrize(
+    ("opening", "answer", "question", "standalone"),
+    [
+        (
+            "Porcupine Tree",
+            "The first album came out in 1992.",
+            "Was the second album a success?",
+            "Was the second album a success (Porcupine Tree)?",
+        ),
+        (
+            "Mauro Corona",
+            "Scrive libri, scolpisce e arrampica.",
+            "Quanti libri ha venduto?",
+            "Quanti libri ha venduto (Mauro Corona)?",
+        ),
+    ],
+)
+def test_a_name_that_opened_the_talk_is_its_subject(opening: str, answer: str, question: str, standalone: str) -> None:
+    """Where the first message is nothing but a name, a question without a subject of its own is about this name."""
+    assert resolve(question, told((opening, answer))).standalone == standalone
+
+
+@pytest.mark.parametrize(
+    "question", ["What is photosynthesis?", "Where was Nikola Tesla born?", "Cos'è la fotosintesi?", "Turandot piace?"]
+)
+def test_a_subject_of_its_own_needs_no_title(question: str) -> None:
+    """A new subject, a name, or the title itself is left as it was."""
+    assert resolve(question, told(("Turandot", "An opera by Puccini."))).standalone == question
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "What did you say before?",

@@ -56,7 +56,7 @@ from ricordo.followups.parse import (
     small_talk,
     words_of,
 )
-from ricordo.followups.phrases import clause_saying, content_words, has_meaning, in_answer, name_in
+from ricordo.followups.phrases import clause_saying, content_words, has_meaning, in_answer, name_in, phrases
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -145,7 +145,9 @@ def resolve(
     brief = trained and bool(history) and len(question) <= LONGEST_FOLLOW_UP
     stands_alone = not references and not talk.mended and not (brief and _incomplete(talk))  # nearly every long one
     if stands_alone or (history and (not references or references[0].about) and _names_topic(talk)):
-        return Resolution(question, language.code, (), (), (), question, (), "rules")
+        title = _title(talk, ()) if brief else ()
+        named = bracketed(question, [each.text for each in title]) if title else question
+        return Resolution(question, language.code, _whole_question(question, title), (), (), named, title, "rules")
     if references and references[0].noun and references[0].noun == complement(words_of(talk), language):
         said = (word for turn in history for word in split_words(f"{turn.query} {turn.response[:_READ]}").words)
         general = not _overt(references[0]) and root(references[0].noun) not in map(root, said)
@@ -175,6 +177,9 @@ def resolve(
     if references and references[0].person and offered and name_in(offered[0].text):
         name = full_name(name_in(offered[0].text), follow(history, language, refers_back))
         offered = (replace(offered[0], text=name, article=""), *offered[1:])
+    if brief and not bound.candidates and not bound.standalone:
+        title = _title(talk, fit_additions(question, offered))
+        references, offered = references or _whole_question(question, title), (*offered, *title)
     additions = fit_additions(question, offered) if offered else ()
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
     in_place = not (history and items_of(history[-1]))
@@ -195,6 +200,25 @@ def _names_one(question: str, candidates: Sequence[Candidate]) -> bool:
     told = Counter(word for each in candidates for word in set(split_words(each.name).words))
     asked = {word for word in split_words(question).words if told[word] == 1}
     return sum(not asked.isdisjoint(split_words(each.name).words) for each in candidates) == 1
+
+
+def _title(talk: Talk, offered: Sequence[Addition]) -> tuple[Addition, ...]:
+    """The name that opened a talk and was nothing but a name, unless the question brings a subject of its own."""
+    focus = follow(talk.history[-RECENT_TURNS:][:1], talk.language, refers_back)
+    if not focus.titled or focus.opening is None:
+        return ()
+    line = words_of(talk)
+    known = stems((*line.words, *(word for each in offered for word in split_words(each.text).words)))
+    heard = stems(w for turn in talk.history for w in split_words(f"{turn.query} {turn.response[:_READ]}").words)
+    own = [each for each in phrases(line, talk.language) if each.topical]
+    generic = bool(talk.language.article_forms)  # there the article tells nothing
+    new = any(each.proper or ((generic or not each.definite) and each.stems.isdisjoint(heard)) for each in own)
+    needed_here = known.isdisjoint(focus.opening.phrase.stems) and (offered or not new)
+    return (_addition(focus.opening),) if needed_here else ()
+
+
+def _whole_question(question: str, added: Sequence[Addition]) -> tuple[ReferenceCue, ...]:
+    return (ReferenceCue("ellipsis", _GENERAL, 0, len(question), question),) if added else ()
 
 
 def _is_small_talk(question: str, last: PastTurn) -> bool:
