@@ -57,7 +57,7 @@ _LONGEST_LINE = 180
 _CONFIRMED_FROM = 0.8  # least coverage of a claim by one message
 _NEAREST_FROM = 0.1
 _MOST_LINES = 14
-_LOOKED_AT = 6  # sessions
+_LOOKED_AT, _MOST_ASKED = 6, 40  # sessions, and turns of each
 _MOST_KNOWN, _MOST_PAST = 8, 4
 _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
@@ -319,8 +319,8 @@ class MemoryReader:
         about = memory_question(subject)
         last = _LAST.search(folded(question)) is not None
         timeless = bool(about.terms) and not (spans or last)
-        if timeless and _I_ASKED.search(folded(question)) and (asked_before := self._asked_before(about)):
-            return self._told(asked_before, apart=False)
+        if timeless and _I_ASKED.search(folded(question)) and (asked := self._questions(about, subject)):
+            return self._told(asked, apart=False)
         if timeless and (found := self._about(about, subject)):
             return self._told(found, apart=not any(MessageWords.of(each.text).heard(about) for each in found))
         lines = self._past.talk_of(spans, last=last, most=_MOST_LINES)
@@ -339,18 +339,21 @@ class MemoryReader:
         subject = _TALK.sub(" ", _ENDS[last].sub(" ", folded(question)))
         about = memory_question(subject)
         if _I_ASKED.search(folded(question)):
-            found = self._asked_before(about)
-            return self._told([found[-last]] if found else [], apart=False)
+            asked = self._questions(about, subject, last=last)
+            return self._told([asked[-last]] if asked else [], apart=False)
         found = self._about(about, subject) if about.terms else []
         of_it = [each for each in found if each.role == "user" and MessageWords.of(each.text).heard(about)]
         return self._told([of_it[-last]] if of_it else self._past.end_of_talk(last=last), apart=False)
 
-    def _asked_before(self, about: MemoryQuestion) -> list["MemoryPassage"]:
-        """The questions of the user in the newest sessions, or those about a subject, in order."""
-        said = (each for one in self._past.sessions()[:_LOOKED_AT] for each in self._past.talk(one, 40, asked=True))
-        asked = (each for each in said if each.role == "user" and dialogue_act(each.text).act == "question")
-        found = (each for each in asked if not about.terms or MessageWords.of(each.text).heard(about))
-        return sorted(found, key=lambda each: each.said_at)
+    def _questions(self, about: MemoryQuestion, subject: str, *, last: bool = True) -> list["MemoryPassage"]:
+        """What the user asked in the newest or the oldest sessions, or about a subject at any time, in order."""
+        sessions = self._past.sessions()
+        near = sessions[:_LOOKED_AT] if last else sessions[-_LOOKED_AT:]
+        said = [each for one in near for each in self._past.talk(one, _MOST_ASKED, asked=True)]
+        said += self._about(about, subject) if about.terms else []
+        asked = {one.message_id: one for one in said if one.role == "user" and dialogue_act(one.text).act == "question"}
+        found = [one for one in asked.values() if not about.terms or MessageWords.of(one.text).heard(about)]
+        return sorted(found, key=lambda one: one.said_at)
 
     def _about(self, asked: MemoryQuestion, subject: str) -> list["MemoryPassage"]:
         found = score_memory(asked, self._past.passages(subject)).passages
