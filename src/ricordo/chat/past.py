@@ -477,6 +477,7 @@ class MessageWords:
 
 _SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?P<noun>\w+)(?:\s+(?P<next>\w+))?", flags=0)
 _SEVERAL_OF = AnyLanguage(r"\b(?:<dialogue.held:plural_of>)\s+(?P<noun>\w{3,})(?P<next>)", flags=0)
+_WHICH = AnyLanguage(r"\W*(?:<dialogue.wanted:which>)\b", flags=0)
 _BOTH = AnyLanguage(r"(?:,| (?:<dialogue.conjunctions>)) (?:[a-z']+ ){0,3}")
 _ITEM_END = AnyLanguage(r"\s+(?:<dialogue.item_ends>)\b.*|\s*[(:].*", flags=re.DOTALL)
 _JOINED = AnyLanguage(r"\s*,\s*(?:(?:<dialogue.conjunctions>)\s+)?|\s+(?:<dialogue.conjunctions>)\s+", flags=0)
@@ -501,6 +502,8 @@ def speaks_of_person(passage: MemoryPassage, asked: MemoryQuestion) -> bool:
 
 def alternatives(text: str, asked: MemoryQuestion) -> list[str]:
     """The names of the things that fit a question for one of them: two exams, three brothers."""
+    if _WHICH.match(asked.text):
+        return []
     plain = folded(text)
     if len(plain) != len(text):
         plain = text.lower()

@@ -1209,6 +1209,7 @@ DIALOGUE = base.DialogueWords(
         "introduction": r"(?:and )?who(?:'s| is| was)|tell me (?:something |more )?about|what do you know about",
         "first_said": r"first (?:thing|message|question) (?:that )?(?:i|we)\b",
         "last_said": r"(?:last|latest) (?:thing|message|question) (?:that )?(?:i|we)\b|what did i (?:just|last) (?:say|tell|ask)",
+        "which": r"which",
         "newest": r"now|latest|last|current(?:ly)?|these days|at the moment|at present|today|still|nowadays",
         "clock": r"what time|what hour|kick-off",
         "year": r"(?:what|which) year",

@@ -1341,6 +1341,7 @@ DIALOGUE = base.DialogueWords(
         "introduction": r"(?:e )?chi e(?:ra)?|parlami d\w+|dimmi (?:qualcosa|di piu) (?:di|su)\w*|(?:che )?cosa sai (?:di|su)\w*",
         "first_said": r"prim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b",
         "last_said": r"ultim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b|(?:che )?cosa (?:ti )?ho appena (?:detto|chiesto)",
+        "which": r"qual[ei]",
         "newest": r"adesso|ora|ultim[oaie]|attual\w+|oggi|al momento|ancora",
         "clock": r"a che or[ae]|che ore",
         "year": r"(?:che|quale) anno",
