@@ -949,3 +949,81 @@ def test_a_later_message_about_another_person_replaces_nothing(
     for each in (first, second):
         ask(memory, each, user="bea")
     assert wanted in ask(memory, question, user="bea").message
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "question", "new", "old"),
+    [
+        ("the plumber comes on Monday at 8", "no wait, Tuesday at 10", "when is the plumber coming?", "Tuesday", "8"),
+        ("giovedì alle 15 ho il dentista", "anzi no, venerdì alle 16", "quand'è che ho il dentista?", "venerdì", "15"),
+    ],
+)  # fmt: skip
+def test_a_correction_right_after_counts(
+    memory: Memory, said: str, correction: str, question: str, new: str, old: str
+) -> None:
+    """What corrects a message in the next one is quoted instead of it, though it names nothing."""
+    told_before(memory, "ugo", [(said, "OK."), (correction, "OK."), ("I have two cats", "OK.")])
+    answer = ask(memory, question, user="ugo").message
+    assert new in answer
+    assert old not in answer
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted", "never"),
+    [
+        ("what was the first thing I told you?", "Hamish", "baker"),
+        ("what was the last thing I said?", "baker", "Hamish"),
+        ("qual è l'ultima cosa che ti ho detto?", "baker", "Hamish"),
+        ("what did I tell you about the baker?", "Ishbel", "Hamish"),
+        ("who is Ishbel?", "baker", "no certain"),
+    ],
+)
+def test_the_ends_of_the_talk(memory: Memory, question: str, wanted: str, never: str) -> None:
+    """The first and the last thing said are told, what was said of a subject, and who a person is."""
+    told_before(memory, "eva", [("Hamish is getting married", "Congratulations.")], [("Ishbel is a baker", "Nice.")])
+    answer = ask(memory, question, user="eva").message
+    assert wanted in answer
+    assert never not in answer
+
+
+def test_the_question_that_was_asked_last(memory: Memory) -> None:
+    """What was asked of a subject is told also where the reader answered it."""
+    ask(memory, "why does bread rise?", user="ida")
+    ask(memory, "my favourite bread is rye", user="ida")
+    told = ask(memory, "what did I ask you about bread?", user="ida").message
+    assert "why does bread rise" in told
+    assert "rye" not in told
+    assert "why does bread rise" in ask(memory, "what was the last question I asked?", user="ida").message
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("write me a poem about the sea", "I answer from your documents"),
+        ("scrivimi una poesia sul mare", "Rispondo dai tuoi documenti"),
+        ("are you a robot?", "I answer from your documents"),
+        ("nice one", "All right."),
+        ("grazie, sei stato bravissimo", "Prego"),
+        ("she's allergic to eggs", "she's allergic to eggs"),
+        ("???", "holds no answer"),
+    ],
+)
+def test_what_a_stranger_says(memory: Memory, message: str, wanted: str) -> None:
+    """Orders that no quote obeys, thanks with a compliment and remarks on a third person get a fitting line."""
+    assert wanted in ask(memory, message, user="zoe").message
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "names"),
+    [
+        ("my neighbours Priya and Colin have my keys", "what is my neighbour called?", ("Priya", "Colin")),
+        ("i miei figli sono Catello e Ginevra", "quanti anni ha mio figlio?", ("Catello", "Ginevra")),
+    ],
+)
+def test_names_without_a_number_are_asked_back(
+    memory: Memory, said: str, question: str, names: tuple[str, ...]
+) -> None:
+    """Two names that stand together after a plural are a choice."""
+    told_before(memory, "leo", [(said, "OK.")])
+    answer = ask(memory, question, user="leo").message
+    assert all(name in answer.partition("\n")[0] for name in names)

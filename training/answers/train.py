@@ -28,10 +28,10 @@ from ricordo.chat.question import memory_question
 
 ANSWERED = ("fact", "recall", "update", "list", "count")
 REFUSED = ("refuse", "nowhere")
-RANKING_PENALTY, ANSWER_PENALTY, REPLACED_PENALTY = 5.0, 40.0, 15.0
+RANKING_PENALTY, ORDER_PENALTY, ANSWER_PENALTY, REPLACED_PENALTY = 5.0, 10.0, 40.0, 15.0
+PAST = 0.3  # weight, in the ranking, of a message that held the answer before: another model tells what counts now
 FOREIGN, GENERAL = 3, 2  # questions of other rows, and of general knowledge, for each row
 SHARES = {"deleted": 0.2, "foreign": 0.4, "general": 0.4}  # weights of questions without an answer
-PAST = 0.3  # weight, in the ranking, of a message that held the answer before: another model tells what counts now
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,35 @@ def logistic(rows: np.ndarray, labels: np.ndarray, penalty: float, shares: np.nd
     return found
 
 
+def softmax(asked: list["Asked"], penalty: float) -> np.ndarray:
+    """The weights by which the right messages of a question are most probable among all of it.
+
+    What held the answer before is left out. The scores are then scaled to the probability that one message is right.
+    """
+    kept = [
+        (each.rows[clear], each.right[clear]) for each in asked if (clear := (each.past == 0) | (each.right > 0)).any()
+    ]
+    rows = np.concatenate([each for each, _ in kept])
+    mean, spread = rows.mean(0), rows.std(0) + 1e-6
+    scaled = [((each - mean) / spread, right) for each, right in kept if right.any()]
+    weights = np.zeros(rows.shape[1])
+    for _ in range(10):
+        slope, curve = penalty * weights, penalty * np.eye(len(weights))
+        for each, right in scaled:
+            chance = np.exp(each @ weights - (each @ weights).max())
+            wanted = chance * right / (chance * right).sum()
+            chance /= chance.sum()
+            expected = each.T @ chance
+            slope += expected - each.T @ wanted
+            curve += (each.T * chance) @ each - np.outer(expected, expected)
+        weights = weights - np.linalg.solve(curve, slope)
+    scores = ((rows - mean) / spread) @ weights
+    shift, scale = logistic(np.stack([np.ones(len(rows)), scores], axis=1), np.concatenate([r for _, r in kept]), 0.0)
+    found = scale * weights / spread
+    found[0] = shift - (found[1:] * mean[1:]).sum()
+    return found
+
+
 Weights = dict[str, np.ndarray]
 
 
@@ -136,10 +165,12 @@ def fit(asked: list[Asked]) -> Weights:
     """The weights of all models. The later ones see scores of rows that the first was not fitted on."""
 
     def ranking(some: list[Asked]) -> np.ndarray:
+        """Between a model of single messages, which tells how good the best is, and one of their order."""
         known = [each for each in some if each.kind in ANSWERED]
         labels, past = (np.concatenate([getattr(each, name) for each in known]) for name in ("right", "past"))
         shares = np.where((past > 0) & (labels == 0), PAST, 1.0)
-        return logistic(np.concatenate([each.rows for each in known]), labels, RANKING_PENALTY, shares)
+        single = logistic(np.concatenate([each.rows for each in known]), labels, RANKING_PENALTY, shares)
+        return (single + softmax(known, ORDER_PENALTY)) / 2
 
     best: list[tuple[str, Any, float, float]] = []
     later: list[tuple[tuple[float, ...], float]] = []

@@ -43,7 +43,6 @@ _DOUBTED = 0.7  # most certain where the thing that is asked for was not named
 _SAME_FROM = 0.5  # share of the best message's coverage that one needs that counts instead of it
 _OWN_SUBJECT = 2  # words by which a message speaks of something else
 _OUTDATED_FROM = 0.2  # least probability that the best message replaces another, which is then not quoted beside it
-_RIVAL_FROM = 0.15  # the same where it is quoted beside the best message
 _SMOOTHING = 6
 _COMPARED = 3  # passages after the best one that it may replace
 _COVERED, _COUNTED, _ANSWERS = 4, 12, 16  # places of features that are shown beside the probability
@@ -385,9 +384,7 @@ def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> Fi
         if _replacing(replacement_features(asked, passages, logits, at, first), _OUTDATED_FROM) is not None:
             found[at] = replace(found[at], replaced=True)
     later = replacement_features(asked, passages, logits, first)
-    rival = {at: row for at, row in later.items() if at in others[:1]}  # it would be quoted as well
     newest = _replacing(later, REPLACED_FROM)
-    newest = _replacing(rival, _RIVAL_FROM) if newest is None else newest
     current = found[newest] if newest is not None and _may_count(asked, found[newest], found[first]) else None
     ordered = (found[first], *(found[at] for at in others))
     answered = min(_probability(_weighed(ANSWERED, best)), 1.0 if _names_it(asked, ordered[:2]) else _DOUBTED)

@@ -16,10 +16,11 @@ from ricordo.chat.material_reader import read, words_of
 from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
-from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act, memory_question
+from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act, folded, memory_question
 from ricordo.errors import LLMError, RicordoError
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import main_kind
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.limits import readable
 from ricordo.people.facts.statements import FOR_GOOD, facts_of_message
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Chunk
 
 log = logging.getLogger("ricordo")
+_NEEDS_HELP = AnyLanguage(r"\b(?:<dialogue.wanted:help>)\b", flags=0)
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
 _CLAUSES = re.compile(r"[.,;:!?\n]\s*\w|\s[-–—]\s")  # a message of one clause states nothing beside its question
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
@@ -128,6 +130,11 @@ class Reader:
         ):
             act = DialogueAct("standing", task.question)  # "could you answer in English from now on?"
         reader = partial(MemoryReader, task.past, task.language)
+        plain = folded(task.question)
+        if act.act == "statement" and (unclear := _NEEDS_HELP.search(plain)):  # "I don't get the part about gluten"
+            explained = self._from_material(replace(task, question=plain[unclear.end() :]), act.act)
+            if explained.cited:
+                return explained
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
         if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):

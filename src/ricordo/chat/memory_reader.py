@@ -57,8 +57,9 @@ _MOST_QUOTES, _MOST_LISTED = 2, 6
 _RIVAL_FROM = 0.8  # share of the best quote's coverage that an older one needs to have counted before it
 _LONGEST_LINE = 180
 _CONFIRMED_FROM = 0.8  # least coverage of a claim by one message
-_NEAREST_FROM = 0.15
+_NEAREST_FROM = 0.1
 _MOST_LINES = 14
+_LOOKED_AT, _MOST_ASKED = 6, 40  # sessions, and turns of each
 _MOST_KNOWN, _MOST_PAST = 8, 4
 _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
@@ -68,7 +69,11 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
 _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+)", flags=re.IGNORECASE)
 _OWN = {group: AnyLanguage(rf"<dialogue.held:own_{group}>", flags=0) for group in ("work", "home")}
-_CORRECTED = AnyLanguage(r"^\W*(?:<dialogue.corrections>)\b", flags=0)
+_CORRECTED = AnyLanguage(r"^\W*(?:<dialogue.corrections>)", flags=0)
+_THIRD_PERSON = AnyLanguage(r"\W*(?:<dialogue.held:third_person>)\s")
+_CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
+_INTRODUCTION = AnyLanguage(r"\W*(?:<dialogue.wanted:introduction>)\b", flags=0)
+_ENDS = [AnyLanguage(rf"\b(?:<dialogue.wanted:{end}_said>)", flags=0) for end in ("first", "last")]
 _FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
 _FEW_WORDS = 6  # of a statement that says nothing of its speaker and is not repeated
 _UNKNOWING = AnyLanguage(r"\b(?:<dialogue.unknowing>)\b", flags=0)  # "I never remember what…": a question, too
@@ -131,11 +136,14 @@ class MemoryReader:
             phrase = said.standing if wishes else said.noted
         if phrase != said.standing and learned and all(fact.addressed for fact in learned):
             return MemoryAnswer(phrase.replace("{quote}", _listed(learned)), 1.0)
+        if act.act == "statement" and not learned and _CREATION.match(folded(act.content)):
+            return MemoryAnswer(said.nothing_yet, 1.0)
         if not said_facts and announces(act.content):
             return self.small_talk(DialogueAct("okay", act.content))
-        spoken = folded(act.content).split()
+        spoken = MessageWords.of(act.content).plain
         remark = phrase == said.noted and not (learned or act.about_oneself or _CORRECTED.search(folded(act.content)))
-        if remark and len(spoken) <= _FEW_WORDS and not _NUMBER.search(act.content):
+        told = len(spoken) > _FEW_WORDS or _NUMBER.search(act.content) or _THIRD_PERSON.match(act.content)
+        if (remark and not (told and spoken)) or (act.act == "statement" and len(spoken) < 2):
             thanked = not language_by_code(self._code).followups.thanks.isdisjoint(spoken)
             return self.small_talk(DialogueAct("thanks" if thanked else "okay", act.content))
         quote = shortened(act.content, _LONGEST_LINE).rstrip(" .?")
@@ -170,6 +178,8 @@ class MemoryReader:
     def recall(self, question: str) -> MemoryAnswer | None:
         """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
         asked = memory_question(question)
+        if not (asked.terms or asked.is_personal or asked.wanted not in UNTYPED):
+            return None  # "why?" asks for nothing that a message could hold
         earlier = _EARLIER.search(asked.text) is not None
         known = self._past_fact(asked) if earlier else self._fact(asked)
         if known and any(_tells_it(each.text, asked) for each in known.sources):
@@ -205,7 +215,8 @@ class MemoryReader:
         if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
-        certain = findings.is_answer or named or (bool(found) and _is_told(asked, found[0].passage.text))
+        outright = bool(found) and (_is_told(asked, found[0].passage.text) or _is_introduced(asked, found[0]))
+        certain = findings.is_answer or named or outright
         if not found or missing or not (certain or findings.is_near):
             return None
         chosen = self._chosen(found, findings, asked, earlier)
@@ -219,7 +230,8 @@ class MemoryReader:
     ) -> list[ScoredMemory]:
         """The messages to quote: what counts now or counted before, everything where a list is asked for."""
         listed = asked.is_list and not self._is_brief and (findings.is_answer or found[0].coverage > 0)
-        last = [findings.current] if findings.current and not earlier else []  # what was said last counts
+        current = self._corrected(found[0], asked) or findings.current
+        last = [current] if current and not earlier else []  # what was said last counts
         if last and not listed:
             return _with_answer(last, found, asked)
         least = 0.0 if findings.is_answer and not listed else _BESIDE_FROM * found[0].coverage
@@ -232,6 +244,14 @@ class MemoryReader:
             agreeing = [each for each in every if _agrees(each.passage.text, asked)]
             return sorted({*(agreeing or every), *last}, key=lambda each: each.passage.said_at)
         return _with_answer(near[: 1 if self._is_brief else _MOST_QUOTES], found, asked)
+
+    def _corrected(self, best: ScoredMemory, asked: MemoryQuestion) -> ScoredMemory | None:
+        """What corrects the best message right after it ("no wait, make it Tuesday"), if that holds a wanted thing."""
+        if best.passage.role != "user" or asked.wanted in UNTYPED:
+            return None
+        said = [each for each in self._past.after(best.passage) if _CORRECTED.search(folded(each.text))]
+        told = [each for each in said if MessageWords.of(each.text).fillers(asked)]
+        return replace(best, passage=told[-1]) if told else None
 
     def _before(self, found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
         """What the best message replaced, the one that shares most with it; empty if it replaced none."""
@@ -295,7 +315,7 @@ class MemoryReader:
         return MemoryAnswer(text, round(best.coverage, 3), (best.passage,))
 
     def _bears_out(self, best: ScoredMemory, content: str) -> bool:
-        text = folded(best.passage.text)
+        text = folded(dialogue_act(best.passage.text).content)  # "don't forget that…" denies nothing
         if best.coverage < _CONFIRMED_FROM or not memory_question(content).terms:
             return False
         if any(number not in text for number in _NUMBER.findall(content)):
@@ -305,13 +325,20 @@ class MemoryReader:
     def talk(self, question: str) -> MemoryAnswer:
         """What was said on a day, in the last session, or about a subject, in order."""
         now = self._past.now
+        if (
+            last_one := next((at > 0 for at, end in enumerate(_ENDS) if end.search(folded(question))), None)
+        ) is not None:
+            return self._end_of_talk(question, last=last_one)
         spans = periods(question, now)
         subject = _TALK.sub(" ", folded(question))
         for span in spans:
             subject = subject.replace(folded(span.text), " ")
         about = memory_question(subject)
         last = _LAST.search(folded(question)) is not None
-        if about.terms and not (spans or last) and (found := self._about(about, subject)):
+        timeless = bool(about.terms) and not (spans or last)
+        if timeless and _I_ASKED.search(folded(question)) and (asked := self._questions(about, subject)):
+            return self._told(asked, apart=False)
+        if timeless and (found := self._about(about, subject)):
             return self._told(found, apart=not any(MessageWords.of(each.text).heard(about) for each in found))
         lines = self._past.talk_of(spans, last=last, most=_MOST_LINES)
         if _I_ASKED.search(folded(question)):
@@ -323,6 +350,27 @@ class MemoryReader:
             lines = [each for each in lines if each.turn_number in on_it] or lines
         then = last or not spans or any(span.start <= each.said_at < span.end for span in spans for each in lines)
         return self._told(lines, apart=not then)
+
+    def _end_of_talk(self, question: str, *, last: bool) -> MemoryAnswer:
+        """The first or the last thing that the user said, about a subject if one is named."""
+        subject = _TALK.sub(" ", _ENDS[last].sub(" ", folded(question)))
+        about = memory_question(subject)
+        if _I_ASKED.search(folded(question)):
+            asked = self._questions(about, subject, last=last)
+            return self._told([asked[-last]] if asked else [], apart=False)
+        found = self._about(about, subject) if about.terms else []
+        of_it = [each for each in found if each.role == "user" and MessageWords.of(each.text).heard(about)]
+        return self._told([of_it[-last]] if of_it else self._past.end_of_talk(last=last), apart=False)
+
+    def _questions(self, about: MemoryQuestion, subject: str, *, last: bool = True) -> list["MemoryPassage"]:
+        """What the user asked in the newest or the oldest sessions, or about a subject at any time, in order."""
+        sessions = self._past.sessions()
+        near = sessions[:_LOOKED_AT] if last else sessions[-_LOOKED_AT:]
+        said = [each for one in near for each in self._past.talk(one, _MOST_ASKED, asked=True)]
+        said += self._about(about, subject) if about.terms else []
+        asked = {one.message_id: one for one in said if one.role == "user" and dialogue_act(one.text).act == "question"}
+        found = [one for one in asked.values() if not about.terms or MessageWords.of(one.text).heard(about)]
+        return sorted(found, key=lambda one: one.said_at)
 
     def _about(self, asked: MemoryQuestion, subject: str) -> list["MemoryPassage"]:
         found = score_memory(asked, self._past.passages(subject)).passages
@@ -346,7 +394,7 @@ class MemoryReader:
     def about_user(self) -> MemoryAnswer | None:
         """What the user wished, what is no longer true, and what they said of themselves, in order."""
         said: dict[str, MemoryPassage] = {}
-        for session in self._past.sessions()[:6]:
+        for session in self._past.sessions()[:_LOOKED_AT]:
             for each in self._past.talk(session):
                 if each.role == "user" and not each.text.rstrip().endswith("?") and len(each.text.split()) > 3:
                     said.setdefault(each.message_id, each)
@@ -419,6 +467,11 @@ def _is_named(name: str, asked: MemoryQuestion) -> bool:
     return folded(name) in asked.text or (bool(capitalized) and asked.words.issuperset(capitalized))
 
 
+def _is_introduced(asked: MemoryQuestion, best: ScoredMemory) -> bool:
+    """Whether a question only asks who a person is, and the best message names that person."""
+    return bool(_INTRODUCTION.match(asked.text) and len(asked.names) >= len(asked.terms) > 0 < best.coverage)
+
+
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
     """Whether a passage is nearly as good as the best."""
     if one.replaced or (best.answers and best.coverage > 0 and not one.coverage):
@@ -439,23 +492,29 @@ def _with_answer(
 ) -> list[ScoredMemory]:
     """With the assistant's answer where the best quote is the user's question, or advice is asked for.
 
-    Where that answer only says "all right", the one of the next turn counts.
+    A question beside the best quote is told by its answer as well.
     """
-    best = chosen[0].passage
-    asks = best.text.rstrip().endswith("?")
-    if best.role != "user" or not (asks or asked.for_advice or _UNKNOWING.search(folded(best.text))):
-        return chosen
+    best, *others = chosen
+    asks = best.passage.text.rstrip().endswith("?")
+    wanted = asks or asked.for_advice or _UNKNOWING.search(folded(best.passage.text))
+    if wanted and (answer := _answer_to(best, found)):
+        return [best, answer] if not asks or best.answers else [answer]
+    answers = (each.passage.text.rstrip().endswith("?") and _answer_to(each, found) for each in others)
+    return _distinct([best, *(answer or each for each, answer in zip(others, answers, strict=True))])
+
+
+def _answer_to(asking: ScoredMemory, found: Sequence[ScoredMemory]) -> ScoredMemory | None:
+    """The assistant's answer to a message of the user; that of the next turn where it only says "all right"."""
+    said = asking.passage
     answers = {
         each.passage.turn_number: each
         for each in found
         if each.passage.role == "assistant"
-        and each.passage.session_id == best.session_id
+        and each.passage.session_id == said.session_id
         and dialogue_act(each.passage.text).act not in SMALL_TALK
     }
-    for turn in (best.turn_number, best.turn_number + 1):
-        if turn in answers:
-            return [chosen[0], answers[turn]] if not asks or chosen[0].answers else [answers[turn]]
-    return chosen
+    turns = (said.turn_number, said.turn_number + 1) if said.role == "user" else ()
+    return next((answers[turn] for turn in turns if turn in answers), None)
 
 
 def _oldest(chosen: list[ScoredMemory]) -> ScoredMemory:

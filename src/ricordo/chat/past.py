@@ -39,6 +39,7 @@ READER = "reader"
 _NOT_TALK = (READER, "clarification", "safety")  # answerers whose answers are no source
 _TOLD_TURNS = 40  # of a session that is told
 _SEARCHED = 24
+_CORRECTED_WITHIN = 2  # turns after a message in which it is corrected
 _FORGOTTEN_FROM = 0.6  # share of the words of what is to be forgotten that one sentence holds
 _SESSIONS = 40  # sessions looked at for the talk of a day
 
@@ -233,6 +234,24 @@ class Past:
             if (nearest and not start) or len(told) >= most:
                 break
         return told or nearest
+
+    def end_of_talk(self, *, last: bool) -> list[MemoryPassage]:
+        """What the user said last, or in the oldest of the sessions that are looked at first, with its answer."""
+        for session in self.sessions() if last else reversed(self.sessions()):
+            first = None if last else _TOLD_TURNS
+            turns = self._memory.store.turns.page(self._owner, session.id, last=_TOLD_TURNS, before=first)
+            told = [lines for turn in turns if (lines := self._read(turn, {})) and len(lines[0].text.split()) > 2]
+            if told:
+                return told[-1 if last else 0]
+        return []
+
+    def after(self, passage: MemoryPassage) -> list[MemoryPassage]:
+        """What the user said in the turns right after a message."""
+        number = passage.turn_number
+        turns = self._memory.store.turns.page(
+            self._owner, passage.session_id, after=number, before=number + _CORRECTED_WITHIN + 1
+        )
+        return [each for turn in turns for each in self._read(turn, {}) if each.role == "user"]
 
     def forget_about(self, content: str) -> tuple[list["Fact"], list[MemoryPassage]]:
         """Forget the messages that speak of something and the facts in them; these facts, and the other messages.
@@ -492,6 +511,9 @@ class MessageWords:
 
 
 _SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?P<noun>\w+)(?:\s+(?P<next>\w+))?", flags=0)
+_SEVERAL_OF = AnyLanguage(r"\b(?:<dialogue.held:plural_of>)\s+(?P<noun>\w{3,})(?P<next>)", flags=0)
+_WHICH = AnyLanguage(r"\W*(?:<dialogue.wanted:which>)\b", flags=0)
+_BOTH = AnyLanguage(r"(?:,| (?:<dialogue.conjunctions>)) (?:[a-z']+ ){0,3}")
 _ITEM_END = AnyLanguage(r"\s+(?:<dialogue.item_ends>)\b.*|\s*[(:].*", flags=re.DOTALL)
 _JOINED = AnyLanguage(r"\s*,\s*(?:(?:<dialogue.conjunctions>)\s+)?|\s+(?:<dialogue.conjunctions>)\s+", flags=0)
 _ENUMERATED = AnyLanguage(
@@ -515,11 +537,13 @@ def speaks_of_person(passage: MemoryPassage, asked: MemoryQuestion) -> bool:
 
 def alternatives(text: str, asked: MemoryQuestion) -> list[str]:
     """The names of the things that fit a question for one of them: two exams, three brothers."""
+    if _WHICH.match(asked.text):
+        return []
     plain = folded(text)
     if len(plain) != len(text):
         plain = text.lower()
     said = set(MessageWords.of(asked.text).plain)
-    for found in _SEVERAL.finditer(plain):
+    for found in (*_SEVERAL.finditer(plain), *_SEVERAL_OF.finditer(plain)):
         nouns = [word for word in (found["noun"], found["next"]) if word]
         if not said.isdisjoint(nouns) or not any(
             heard(term, frozenset(), forms(n)) for term in asked.terms for n in nouns
@@ -529,6 +553,10 @@ def alternatives(text: str, asked: MemoryQuestion) -> list[str]:
         end = _CLAUSE_END.search(rest)
         rest = rest[: end.start()] if end else rest
         names = _names_in(rest.partition(":")[0])
+        if found["next"] == "" and not (
+            len(names) > 1 and _BOTH.fullmatch(rest.partition(names[0])[2].partition(names[1])[0])
+        ):
+            continue  # without a number the names have to stand together: "my brothers Carlo and Michele"
         if len(names) < 2:
             listed = rest.partition(":")[2] or rest.lstrip(" ,")
             parts = _JOINED.sub("\n", listed).split("\n")

@@ -153,6 +153,7 @@ _OPENER = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[:,]?\s*")
 _YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
 _I_SAID = AnyLanguage(r"\b(?:<dialogue.user_said>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
+_ENDS = AnyLanguage(r"\b(?:<dialogue.wanted:first_said>|<dialogue.wanted:last_said>)", flags=0)
 _ABOUT_YOU = AnyLanguage(r"\W*(?:<dialogue.about_you>)\W*", flags=0)
 _ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)", flags=0)
 FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
@@ -182,7 +183,9 @@ def dialogue_act(message: str) -> DialogueAct:
     if _ABOUT_YOU.fullmatch(plain):
         return DialogueAct("about_you", message)
     asks = _ASKING.match(plain) is not None and not plain.endswith("!")
-    if _TALK.search(plain) and (asks or _TELL.match(plain) or "?" in plain or len(plain.split()) <= 12):
+    if _ENDS.search(plain) or (
+        _TALK.search(plain) and (asks or _TELL.match(plain) or "?" in plain or len(plain.split()) <= 12)
+    ):
         return DialogueAct("talk", message)
     wh = asks and _opens_with_wh(plain)
     if not wh and (said := _YOU_SAID.search(plain)) and said.start() <= 40:

@@ -146,14 +146,14 @@ def _published(row: Mapping[str, Any]) -> Mapping[str, Any]:
             for unit in (said if isinstance(said, list) else ())
         ]
         asked = [
-            (at, each["question"], each["category"], each.get("evidence", ())) for at, each in enumerate(row["qa"])
+            (str(at), each["question"], each["category"], each.get("evidence", ())) for at, each in enumerate(row["qa"])
         ]
     elif {"haystack_dates", "haystack_sessions"} <= row.keys():  # their ids of sessions would give answers away
         days = enumerate(zip(row["haystack_dates"], row["haystack_sessions"], strict=True))
         told = list(enumerate((number, day, unit) for number, (day, said) in days for unit in said))
         units = [(at, unit["role"], number, day, unit["content"]) for at, (number, day, unit) in told]
         gold = [at for at, (*_, unit) in told if unit.get("has_answer")]
-        asked = [(1, row["question"], row["question_type"], gold)]
+        asked = [("1", row["question"], row["question_type"], gold)]
     elif {"chat", "probing_questions"} <= row.keys():
         batches = ((number, unit) for number, batch in enumerate(row["chat"]) for unit in _leaves(batch))
         said = [(number, unit) for number, unit in batches if isinstance(unit, Mapping)]

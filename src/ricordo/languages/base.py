@@ -230,8 +230,8 @@ class DialogueWords:
     about_me: str
     about_you: str  # questions for what the assistant is and can do
     # Words of a question by which the wanted answer is told, by type: age, surname, name, colour, brand, code, amount,
-    # number, time, place, person, reason; more exactly clock, year, duration, frequency, date; and of the question how
-    # the user is called.
+    # number, time, place, person, reason; more exactly clock, year, duration, frequency, date; what the first and the
+    # last thing said was, who a person is, an order to write or play something; and of how the user is called.
     wanted: Mapping[str, str]
     own_name: str
     advice: str  # words of a question for what the assistant advised

@@ -1140,7 +1140,7 @@ DIALOGUE = base.DialogueWords(
     thanks=r"(?:many )?thanks?(?: you)?(?: (?:a (?:lot|bunch|million)|ever|so|very|much|again|indeed|kindly|all|everyone))*|thx|ty|cheers|much appreciated|you're (?:a|the) \w+",
     farewells=r"bye+|bye bye|goodbye|good ?night|night|see (?:you|ya)|take care|talk (?:to you )?(?:soon|later)|later",
     okays=(
-        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|got it|sorry|al(?:l ?)?right|right|fine|sure|nice|lovely|brilliant|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
+        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|got it|sorry|al(?:l ?)?right|right|fine|sure|nice|lovely|brilliant|(?:nice|good) one|fair enough|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
         r"|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
@@ -1185,12 +1185,14 @@ DIALOGUE = base.DialogueWords(
     talk=(
         r"what (?:did|have|were|was|had) (?:we|you and i) (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do|done|say|said|cover\w*|chat\w*|go over|gone over|on about|work\w*|look\w*"
         r"|stud\w*|do(?:ne|ing)?)|summar(?:y|ies|i[sz]e)|sum up|recap|wrap up|what happened .*\b(?:chat|conversation|session)|(?:what|which) (?:was|were) .*\b(?:our|the) .*\b(?:conversation|chat"
-        r"|talk|session|discussion)s?\b|what did i (?:ask|want to know|say|tell you) (?:you )?(?:\w+ )?(?:about|last|yesterday|today|on|in)\b|our (?:last|latest|most recent|previous"
+        r"|talk|session|discussion)s?\b|what (?:did|have|had) i (?:ask\w*|want\w* to know|sa(?:y|id)|tell you|told you) (?:you )?(?:\w+ )?(?:about|last|yesterday|today|on|in|so far)\b"
+        r"|what(?:'s| is| was) .*\b(?:(?:yesterday|today)'s|(?:our|the) last) (?:chat|conversation|talk|session)|our (?:last|latest|most recent|previous"
         r"|past) (?:conversation|chat|talk|session|discussion)|where (?:did we (?:leave|stop|get)|were we)|catch me up|(?:what|which) (?:topics|subjects)\b.*\bwe\b"
     ),
     last_session=r"last (?:time|session|conversation|chat|talk|meeting)|most recent|latest|previous (?:time|session|chat|conversation)",
     about_you=(
         r"(?:so |and )?(?:what (?:can|do) you do|what are you(?: for)?|who (?:are|r) you|how (?:do|does) (?:you|this) work|what is this|(?:can|could) you help me"
+        r"|are you (?:an? )?(?:human|person|robot|bot|ai|machine|real|alive)"
         r"|help)(?: (?:for me|exactly|here))?"
     ),
     about_me=(
@@ -1216,6 +1218,12 @@ DIALOGUE = base.DialogueWords(
         "place": r"where|where's|(?:which|what) (?:city|town|country|place|street|village|address|area|region)|address",
         "person": r"who|whom|whose|who's|whos|which (?:person|friend|colleague|doctor|teacher|brother|sister)",
         "reason": r"why|how come|what for",
+        "help": r"(?:don'?t|do not|can'?t|cannot|didn'?t) (?:really |quite |fully )?(?:get|understand|follow|grasp)(?: the (?:part|bit|thing) (?:about|on|with))?",
+        "creation": r"(?:(?:can|could|would|please) (?:you )?)?(?:write|draw|sing|compose|translate|invent|make up|tell me a (?:joke|story)|play)\b(?! down| that)",
+        "introduction": r"(?:and )?who(?:'s| is| was)|tell me (?:something |more )?about|what do you know about",
+        "first_said": r"first (?:thing|message|question) (?:that )?(?:i|we)\b",
+        "last_said": r"(?:last|latest) (?:thing|message|question) (?:that )?(?:i|we)\b|what did i (?:just|last) (?:say|tell|ask)",
+        "which": r"which",
         "newest": r"now|latest|last|current(?:ly)?|these days|at the moment|at present|today|still|nowadays",
         "clock": r"what time|what hour|kick-off",
         "year": r"(?:what|which) year",
@@ -1230,7 +1238,7 @@ DIALOGUE = base.DialogueWords(
         "unit_rate": r"blood pressure|heart rate|pulse|heartbeat",
     },
     advice=r"should|shall|must|mustn't|supposed to|was i to|am i to|ought|have to|need to|idea|tip|advice|advise\w*|recommend\w*|suggest\w*|opinion|you think",
-    own_name=r"my name|am i called|i'm called|i am called|i go by|call me|i called",
+    own_name=r"my name|am i called|i'm called|i am called|i go by|call me|i called|(?:do|would|should) i (?:\w+ to |\w+ )?be (?:called|addressed)",
     held={
         "number": (
             r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|(?:twenty|thirty|forty|fifty"
@@ -1262,6 +1270,8 @@ DIALOGUE = base.DialogueWords(
             r"|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?|yrs?|foot|feet|met(?:re|er)s?|words?|pages?|inch(?:es)?)|\bsince\b|decade|\btill\b"
         ),
         "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
+        "third_person": r"(?:s?he|it|they)(?:'s|'re| \w+)",
+        "plural_of": r"my|our|his|her|their|the",
         "pronoun": r"it|its|he|she|they|them|him|her|ones?",
         "unit_time": r"sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|nights?|weeks?|months?|years?|yrs?",
         "unit_money": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?",
@@ -1289,15 +1299,28 @@ DIALOGUE = base.DialogueWords(
         meant asked ask called call name named please just also exactly actually thing things kind sort type way lot one ones"""
     ),
     synonyms="""
-        son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters
-        boy girl; dessert pudding sweet afters; supervisor supervises supervise professor; colleague coworker
-        workmate; guest guests people invited attendees; move moving removal removals movers; food eat eats eating
-        meal dish cook; mum mom mother mam mummy; dad father papa daddy; job work living profession occupation; dog
-        puppy greyhound hound labrador spaniel terrier poodle collie retriever; doctor gp physician; exam test mock
-        quiz exams; car auto vehicle; boss manager supervisor; cost costs price pay paying charge charges quid pounds
-        euros dollars fee; flat home house apartment; illness disease condition diagnosis sick; wife husband spouse
-        partner; pill pills medicine drug tablet medication tablets; teacher tutor professor; shop business store
-        place
+        son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters boy girl; dessert pudding sweet afters; supervisor
+        supervises supervise professor; colleague coworker workmate; guest guests people invited attendees; move moving removal removals movers; food eat eats eating meal
+        dish cook; mum mom mother mam mummy; dad father papa daddy; job work living profession occupation; dog puppy greyhound hound labrador spaniel terrier poodle collie
+        retriever; doctor gp physician; exam test mock quiz exams; car auto vehicle; boss manager supervisor; cost costs price pay paying charge charges quid pounds euros
+        dollars fee; flat home house apartment; illness disease condition diagnosis sick; wife husband spouse partner; pill pills medicine drug tablet medication tablets;
+        teacher tutor professor; shop business store place; cat cats gatto gatta gatti; dog dogs cane cani; brother brothers fratello fratelli; sister sisters sorella
+        sorelle; mother mum madre mamma; father dad padre papa; son sons figlio figli; daughter daughters figlia figlie; children kids figli bambini; wife moglie; husband
+        marito; friend friends amico amica amici; neighbour neighbor neighbours vicino vicina vicini; uncle zio; aunt zia; grandmother nan nonna; grandfather grandad nonno;
+        nephew niece grandson granddaughter nipote; cousin cugino cugina; boss capo; colleague collega colleghi; teacher maestro maestra insegnante professore; doctor
+        medico dottore dottoressa; nurse infermiera infermiere; vet veterinario veterinaria; dentist dentista; lawyer avvocato; landlord padrone; house home casa; flat
+        apartment appartamento; room stanza camera; kitchen cucina; garden giardino orto; oven forno; car macchina auto; bike bicicletta bici; boat barca; train treno;
+        flight plane volo aereo; hotel albergo; ticket biglietto; trip journey viaggio; holiday holidays vacanza vacanze; school scuola; exam test esame verifica; grade
+        voto; thesis tesi; university universita; work job lavoro mestiere; shop negozio; office ufficio; salary wage stipendio; rent affitto; price cost prezzo costo; bill
+        bolletta; deposit caparra; loan mortgage mutuo; wedding matrimonio; party festa; birthday compleanno; gift present regalo; guests invitati ospiti; dinner cena;
+        lunch pranzo; breakfast colazione; bread pane; wine vino; cake torta dolce; recipe recipes ricetta ricette; meat carne; fish pesce; milk latte; coffee caffe; water
+        acqua; medicine pills medicina farmaco pastiglie; pain dolore male; knee ginocchio; back schiena; shoulder spalla; wrist polso; leg gamba; arm braccio; head testa
+        headache; allergic allergy allergico allergica allergia; blood sangue; surgery operation operazione intervento; phone telefono; code codice; number numero; key keys
+        chiave chiavi; address indirizzo; street via strada; city town citta; country paese; book libro; song canzone; band gruppo; choir coro; concert concerto; guitar
+        chitarra; piano pianoforte; instrument strumento; match game partita; team squadra; coach allenatore allenatrice; race gara; shoes scarpe; dress vestito; colour
+        color colore; dead died morto morta; born nato nata; eat mangiare mangio; drink bere bevo; sleep dormire dormo; live abito vivo; arrive arriva; leave parte partire;
+        pay pago pagare; buy bought comprato; sell sold venduto; day giorno; week settimana; month mese; year anno; morning mattina; evening sera; notebook quaderno; chorus
+        ritornello; bees api; hive hives arnia arnie; horse cavallo; cold freddo fredda; hot caldo calda
     """,
     changed=(
         r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to|(?:went|gone|put) (?:up|down|back)|update|correction"
@@ -1305,7 +1328,7 @@ DIALOGUE = base.DialogueWords(
         r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped|stepped (?:up|down)|stretched|extended|pushed|lowered|upped|increas\w+|retired|cancel\w+"
         r"|fell through|g[ai]ven? up|stopped|rewrote|turned|shot up|grown|accepted|agreed|made it|(?:from|since) (?:today|this|next|last|\w+day)|till|has quit|for good"
     ),
-    corrections=r"actually|no,|sorry,|i mean(?:t)?|correction|make that|not .* but",
+    corrections=r"actually|no,|(?:no )?(?:wait|hang on|scratch that)\b|sorry,|i mean(?:t)?|correction|make that|not .* but",
     i_asked=r"i ask(?:ed)?|i want(?:ed)? to know",
     earlier=r"first (?:mention|t[eo]ll?d?|sa(?:y|id)|br(?:ing|ought)|talk|spe?[ao]k)\w*|before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once",
     listing=r"what are|which are|who are|(?:which|what) \w+[^\Ws]s (?:do|did|have|am|are|can|should) |list|all (?:the|my|of)|everything|names",

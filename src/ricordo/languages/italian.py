@@ -1275,23 +1275,23 @@ READER = base.ReaderPhrases(
 DIALOGUE = base.DialogueWords(
     greetings=(
         r"ciao+|salve|ehi|ehila|hey|buon ?giorno|buona ?sera|buon pomeriggio|ben ?trovato|piacere|eccomi|sono (?:io|qui)|rieccomi|di nuovo qui|come (?:stai|va"
-        r"|sta)(?: oggi)?|tutto bene|ci sei|miao"
+        r"|sta)(?! (?:il|lo|la|l'|i|gli|le|con|al?|mi\w*|tu\w*) ?\b)(?: oggi)?|tutto bene|ci sei|miao"
     ),
     thanks=r"grazie+(?: (?:mille|tante|infinite|di cuore|di tutto))?|ti ringrazio|la ringrazio|sei (?:un|una|il|la) \w+",
     farewells=r"arrivederci|a presto|alla prossima|buona ?notte|notte|buona giornata|buona serata|ci (?:sentiamo|vediamo)|addio|a (?:domani|dopo|piu tardi)",
     okays=(
-        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bella|bello|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
+        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bell[ao](?: li)?|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
         r"|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
-        r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|fino a|del|al|dal|nel|sul) ?)?(?:che|chi|cosa"
-        r"|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando|perche|come|com')\b"
+        r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|entro|fino a|del|al|dal|nel|sul) ?)?(?:che|chi|cosa"
+        r"|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando|quand'|perche|come|com')\b"
     ),
     asking_clauses=(
         r"(?:e |ma )?(?:che cosa|cosa|quale|qual|quali|quanto|quanta|quanti|quante|quant') \w+|come (?:si|mai|faccio|fai|posso|devo|dovrei|mi)\b"
         r"|(?:dove|quando|chi) (?:si|mi|posso|devo|dovrei|conviene|trovo|compro|c'e|e meglio)\b|(?:posso|puoi|potresti|mi dici|sai|conosci|hai (?:consigli|idee))\b"
     ),
-    wh_words=r"che|chi|cosa|cos|qual|quale|quali|quanto|quanta|quanti|quante|dove|dov|quando|perche|come|com",
+    wh_words=r"che|chi|cosa|cos|qual|quale|quali|quanto|quanta|quanti|quante|dove|dov|quando|quand|perche|come|com",
     tell_me=(
         r"(?:(?:per favore|mi puoi|puoi|potresti)[ ,]*)*(?:dimmi|dirmi|spiega\w*|elenca\w*|descrivi\w*|definisci\w*|confronta\w*|riassum\w*|ricordami (?:che cosa|cosa|chi"
         r"|quando|dove|quale|quanto|come|il|la|lo|i|le|gli)|parlami|raccontami|fammi|(?:rileg|ripet|mostr|ridi|riscriv|elenc)\w*mi|continua|vai avanti|approfondisci"
@@ -1321,12 +1321,13 @@ DIALOGUE = base.DialogueWords(
     talk=(
         r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e(?! (?:\w+ )?fatto)|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti|detto|dette|trattato|fatto|visto"
         r"|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:parlavamo|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)|riassu\w+|riepilog\w+"
-        r"|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) chiesto (?:\w+ )?(?:la settimana|ieri|oggi|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra"
+        r"|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) (?:chiesto|detto|raccontato) (?:\w+ )?(?:la settimana|ieri|oggi|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra"
         r"|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo|ci eravamo|siamo) (?:rimasti|arrivati|fermati)|quali argomenti .*\b(?:abbiamo|trattato)"
     ),
     last_session=r"ultim[aoe] (?:volta|chat|conversazione|sessione|chiacchierata|incontro|lezione)|l'ultima|scorsa volta|volta scorsa",
     about_you=(
         r"(?:e |ma |allora )?(?:(?:che )?cosa (?:sai|puoi) fare|chi sei|(?:che )?cosa sei|come funzion[ai]|a (?:che )?cosa servi|mi (?:puoi|potresti) aiutare|puoi aiutarmi"
+        r"|sei (?:un[ao']? ?)?(?:uman[oa]|persona|robot|bot|macchina|reale|ver[oa]|intelligenza artificiale|ia)"
         r"|aiuto)(?: (?:per me|tu|qui))?"
     ),
     about_me=(
@@ -1346,16 +1347,22 @@ DIALOGUE = base.DialogueWords(
             r"|cost(?:a|ano|ato|ata|ati|ate)|pag(?:o|a|hi|hiamo|ato|ata|ati|ate)"
         ),
         "number": r"quant[oaie]|in quanti|temperatura|percentuale|velocita|distanza|dose|dosaggio|taglia|pagina|peso|altezza|voto|tasso|percento|pressione|livello",
-        "time": r"quando|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)",
+        "time": r"quand(?:o|'e)|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)",
         "place": r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)|(?:che|quale) (?:citta|paese|posto|via|luogo|indirizzo)|indirizzo",
         "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic[oia]|dottor\w+|professor\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
+        "help": r"non (?:ho |riesco a |sto )*(?:capi(?:sco|to|re)|compre(?:so|ndo)|afferrat?o)",
+        "creation": r"(?:(?:mi )?(?:puoi|potresti) )?(?:scriv(?:imi|ermi|ere)|disegn\w+|cant(?:ami|armi)|componi\w*|traduci\w*|inventa\w*|(?:racconta|dim|dir)mi una (?:barzelletta|storia|favola))\b",
+        "introduction": r"(?:e )?chi e(?:ra)?|parlami d\w+|dimmi (?:qualcosa|di piu) (?:di|su)\w*|(?:che )?cosa sai (?:di|su)\w*",
+        "first_said": r"prim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b",
+        "last_said": r"ultim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b|(?:che )?cosa (?:ti )?ho appena (?:detto|chiesto)",
+        "which": r"qual[ei]",
         "newest": r"adesso|ora|ultim[oaie]|attual\w+|oggi|al momento|ancora",
         "clock": r"a che or[ae]|che ore",
         "year": r"(?:che|quale) anno",
         "duration": r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)",
         "frequency": r"ogni quanto|quante volte",
-        "date": r"(?:che|quale|quali|qual) giorn[oi]|che (?:data|mese|sera)|quando",
+        "date": r"(?:che|quale|quali|qual) giorn[oi]|che (?:data|mese|sera)|quand(?:o|'e)",
         "unit_time": r"quanto(?! (?:e |sono |era )?(?:pes|alt|grand|larg|profond)\w*)|quant[ie] volte|tempo|(?:second|minut|giorn|mes|ann)i|ore|notti|settimane|dura\w*|eta",
         "unit_money": r"quanto|quanti soldi|euro|dollari|sterline|soldi",
         "unit_length": r"quanto (?:e |sono |era )?(?:lontan|lung|alt|profond|larg|grand|dist|corr|cammin)\w*|distanza|altezza|taglia|velocita|chilometri|km|metri|miglia",
@@ -1364,7 +1371,7 @@ DIALOGUE = base.DialogueWords(
         "unit_rate": r"pressione|battit[oi]|frequenza",
     },
     advice=r"devo|dovevo|dovrei|bisogna|conviene|consigli\w*|suggeri\w*|raccomand\w*|propost\w*|idea|serviva|occorre|secondo te|rimedio|come (?:posso|faccio)|cosa (?:rispondo|faccio|dico|devo)|a tuo parere",
-    own_name=r"mi chiamo|mio nome|chiamarmi|mi chiamavo",
+    own_name=r"mi chiamo|mio nome|chiamarmi|mi chiamavo|mi (?:devi|dovresti|puoi|deve) chiamare",
     held={
         "number": (
             r"due|tre|quattro|cinque|sei|sette|otto|nove|dieci|undici|dodici|tredici|quattordici|quindici|sedici|diciassette|diciotto|diciannove|vent(?!o\b)\w*|trent\w*"
@@ -1400,6 +1407,8 @@ DIALOGUE = base.DialogueWords(
             r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
         "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|all?a? settimana",
+        "third_person": r"(?:lui|lei|loro|è|sono|ha|hanno) \w+",
+        "plural_of": r"(?:(?:i|le|gli) )?(?:miei|mie|nostr[ie]|suoi|sue)|i|le|gli",
         "pronoun": r"ne|lui|lei|loro|gliel\w*|(?:l[oaie]?|gli)[ '](?:ho|hai|ha|abbiamo|hanno|d[oai]|diamo|fa|faccio|metto|porto|prendo|tengo|tiene|vogliono|vuole)",
         "kin": (
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
@@ -1427,17 +1436,13 @@ DIALOGUE = base.DialogueWords(
         mettere messo dato dai secondo te proprio gia anche invece quello quella mi ti si ci avrei sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
     ),
     synonyms="""
-        figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi
-        figlio figlia bambino bambina; dolce dessert torta; relatore relatrice segue tesi professoressa; collega
-        colleghi colleghe; invitati ospiti persone gente partecipanti; trasloco traslochi traslocare spostarsi;
-        mangiare cibo pasto piatto cena pranzo; mamma madre mammina; papa padre babbo; lavoro mestiere professione
-        impiego lavori faccio; cane cagnolino cagnolina cucciolo labrador levriero barboncino bassotto meticcio setter
-        bracco; dottore medico dottoressa; figlio figlia bambino bambina figli bimbo bimba; esame verifica
-        interrogazione esami test; macchina auto automobile; capo titolare principale; moglie marito compagno
-        compagna; costa costo prezzo pago pagare spendo chiede euro quota; casa appartamento abitazione; malattia
-        patologia diagnosi disturbo; medicina farmaco pastiglia pillola compressa; insegnante prof professore
-        professoressa maestra; negozio attivita bottega studio; pratica richiesta domanda; scuola istituto liceo
-        alberghiero
+        figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi figlio figlia bambino bambina; dolce dessert torta;
+        relatore relatrice segue tesi professoressa; collega colleghi colleghe; invitati ospiti persone gente partecipanti; trasloco traslochi traslocare spostarsi;
+        mangiare cibo pasto piatto cena pranzo; mamma madre mammina; papa padre babbo; lavoro mestiere professione impiego lavori faccio; cane cagnolino cagnolina cucciolo
+        labrador levriero barboncino bassotto meticcio setter bracco; dottore medico dottoressa; figlio figlia bambino bambina figli bimbo bimba; esame verifica
+        interrogazione esami test; macchina auto automobile; capo titolare principale; moglie marito compagno compagna; costa costo prezzo pago pagare spendo chiede euro
+        quota; casa appartamento abitazione; malattia patologia diagnosi disturbo; medicina farmaco pastiglia pillola compressa; insegnante prof professore professoressa
+        maestra; negozio attivita bottega studio; pratica richiesta domanda; scuola istituto liceo alberghiero
     """,
     changed=(
         r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso"
@@ -1445,9 +1450,9 @@ DIALOGUE = base.DialogueWords(
         r"|finalmente|mi sbagliavo|diventa\w+|sostitui\w+|tolt\w+|in pensione|accettat\w+|recuperat\w+|portat\w+ a|cala\w+|scambiat\w+|annullat\w+|saltat\w+"
         r"|basta|smess\w+|allungat\w+|arrivat\w+ a|cresciut\w+|rest(?:a|ano)|chius\w+|se n'e andat\w+|da (?:oggi|quest[ao]|\w+di|settembre|gennaio)|fino a"
     ),
-    corrections=r"anzi|no,|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
+    corrections=r"anzi|no,|(?:no )?aspetta\b|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
     i_asked=r"(?:avevo|ho) (?:chiesto|domandato)|chiedevo|(?:volevo|vorrei) sapere",
-    earlier=r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere|professione) avevo",
+    earlier=r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|(?<=[\w,] )allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere|professione) avevo",
     listing=r"quali|che \w+(?:i|ine|ure|ole|elle|ane) \w+o\b|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
     asked_facts={
         "age": r"(?:quanti anni|che eta) ho(?: (?:io|adesso|ora))?(?=\W*$)|qual e la mia eta",
@@ -1507,7 +1512,7 @@ QUESTIONS = base.QuestionWords(
     asking_words=words(
         """spiega spiegami spiegare spieghi spiegazione descrivi descrivere dimmi dire dici parla parlami parlare racconta raccontami elenca elencami elenco lista differenza differenze
         distinguere confronta confronto significa significato definizione definisci definire approfondisci approfondire chiarisci continua vuol dire cioe esempio esempi tipo tipi motivo ragione
-        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento"""
+        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand"""
     ),
     light_verbs=words(
         """deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso possono potrei fare fa faccio funziona tratta
