@@ -138,6 +138,7 @@ class EvalOutcome:
 
 def _published(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """A row of LoCoMo, LongMemEval or BEAM in the common form; any other row as it is."""
+    asked: list[tuple[Any, ...]]
     if {"conversation", "qa"} <= row.keys():
         talk = row["conversation"]
         units = [
