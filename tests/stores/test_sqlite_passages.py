@@ -160,6 +160,7 @@ def test_an_older_file_keeps_its_receipts(path: Path) -> None:
         for statement in (
             "DROP TABLE passages",
             "DROP TABLE passage_uses",
+            "ALTER TABLE facts DROP COLUMN confidence",
             "DELETE FROM schema_migrations WHERE version >= 9",
             "CREATE TABLE passages (owner BLOB, session_id TEXT, digest TEXT, last_turn INTEGER, body TEXT)",
         ):
