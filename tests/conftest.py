@@ -50,9 +50,9 @@ def make_noted_queue(queue: WorkQueue, **parts: Any) -> None:
 
 WorkQueue.__init__ = make_noted_queue  # type: ignore[method-assign]
 
-# What starts processes, servers, browsers or models, and what takes seconds to import.
+# What starts processes, servers, browsers or models, opens database files itself, and what takes seconds to import.
 SLOW = {"bench", "local", "mcp", "multiprocessing", "openai", "playwright", "psycopg", "schemathesis", "server"}
-SLOW |= {"spool", "starlette", "subprocess"}
+SLOW |= {"local_llm", "spool", "sqlite3", "starlette", "subprocess"}
 FEW_EXAMPLES = 5
 IMPORT = re.compile(r"^\s*(?:from|import)\s+([\w.]+)|importorskip\(\"([\w.]+)", re.MULTILINE)
 HELPERS = {path.stem: path for path in Path(__file__).parent.rglob("*.py") if not path.stem.startswith("test_")}
