@@ -288,3 +288,10 @@ def test_a_day_is_nobody(said: str, question: str, day: str) -> None:
 def test_a_statement_behind_actually_corrects_no_question(asked: str, said: str) -> None:
     """A clause of its own that begins like a correction is a statement: it stays as it is."""
     assert resolve(said, talk((asked, "You live in Turin, I think."))).standalone == said
+
+
+@pytest.mark.parametrize("said", ["forget that", "Dimenticalo.", "please forget what I just said"])
+def test_an_order_to_forget_the_last_thing_needs_nothing(said: str) -> None:
+    """What the order means is what was said last; nothing is added to it."""
+    past = talk(("Why does bread go stale?", "Because the starch forms crystals."))
+    assert resolve(said, past).standalone == said

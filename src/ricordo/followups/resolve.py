@@ -88,8 +88,10 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stems
 
+_FORGET_LAST = AnyLanguage(r"\W*(?:<dialogue.forget_last>)\W*", flags=0)
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
 _GENERAL = 0.6  # confidence of "the exam" as opposed to "that exam"
@@ -222,8 +224,14 @@ def _whole_question(question: str, added: Sequence[Addition]) -> tuple[Reference
 
 
 def _is_small_talk(question: str, last: PastTurn) -> bool:
-    """Whether a message only greets, thanks, agrees or takes leave; "ok" after an answer that asks takes its offer."""
-    act = small_talk(fold(question.replace("’", "'")).strip()) if len(question) <= LONGEST_FOLLOW_UP else None
+    """Whether a message only greets, thanks, agrees, takes leave or has the last thing forgotten.
+
+    "Ok" after an answer that asks takes its offer.
+    """
+    plain = fold(question.replace("’", "'")).strip() if len(question) <= LONGEST_FOLLOW_UP else ""
+    if _FORGET_LAST.fullmatch(plain):
+        return True
+    act = small_talk(plain) if plain else None
     return act is not None and not (act == "okay" and last.response.rstrip().endswith("?"))
 
 
