@@ -275,12 +275,14 @@ def _without_subject(line: WordSpans, language: FollowUpWords) -> ReferenceCue |
         return None
     spoken = language.patterns["third_person"].fullmatch
     verb = next((at for at, t in enumerate(line.tokens) if not (t.capital and at) and spoken(t.word)), None)
-    asks = "?" in line.text or not language.question_words.isdisjoint(line.words[:4])
+    asks = "?" in line.text or any(_asks_with(line, language, at) for at in range(4))
     if verb is None or not asks or not language.person_words.isdisjoint(line.words):
         return None
     word, following, before = line.word(verb), line.word(verb + 1), line.word(verb - 1)
     if before in language.existential:
         return None  # "Ci sono…?"
+    if verb == 1 and word in language.copulas and is_topical(language, before):
+        return None  # "Siena è vicina?"
     if before in language.verb_markers and not language.sorting_words.isdisjoint(line.words):
         return None  # "Cosa si beve…?"
     nouns = [at for at in range(len(line.tokens)) if at != verb and _bare_noun(line, language, at)]
@@ -310,6 +312,13 @@ def _without_subject(line: WordSpans, language: FollowUpWords) -> ReferenceCue |
     gender = {"a": "f", "o": "m", "e": "f", "i": "m"}.get(agrees[-1:], "") if told and len(agrees) > 3 else ""
     several = language.patterns["plural_verb"].fullmatch(word) is not None
     return replace(_whole(line, 0.6), zero=True, plural=several, gender=gender)
+
+
+def _asks_with(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    """Whether a question word stands here; "ricordati che…" opens a clause with one."""
+    word, before = line.word(at), line.word(at - 1)
+    opens = word in language.relatives and at > 0 and before not in language.prepositions | language.coordinators
+    return word in language.question_words and not opens
 
 
 def _bare_noun(line: WordSpans, language: FollowUpWords, at: int) -> bool:

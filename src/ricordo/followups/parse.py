@@ -7,6 +7,7 @@ costs more than a missed one, because it brings an old topic into a new question
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -44,6 +45,7 @@ _LONGEST_OF_TALK = 9  # words of a question about the whole talk
 _TALK = AnyLanguage(r"(?:<dialogue.talk>)\b", flags=0)
 _SHORT_WORD = 4  # letters: shorter words differ from too many others by one
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"(?<=[\w,'’] )\w*[a-z]\w*")
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
 
 
@@ -63,7 +65,23 @@ _MOST_TELLING: tuple[SmallTalk, ...] = ("farewell", "thanks", "greeting", "okay"
 def words_of(talk: Talk) -> WordSpans:
     """The words of the question with abbreviations and misspelt words written out."""
     line = written_out(talk.question, talk.language)
-    return respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
+    line = respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
+    names = (
+        _names_in("\n".join(turn.query[:LONGEST_FOLLOW_UP] for turn in talk.history)) if talk.history else frozenset()
+    )
+    named = names.intersection(line.words)
+    if not named:
+        return line
+    return replace(
+        line, tokens=tuple(each._replace(capital=True) if each.word in named else each for each in line.tokens)
+    )
+
+
+@lru_cache(maxsize=64)
+def _names_in(told: str) -> Words:
+    """The words that the messages of a talk write as names, with a capital inside a sentence, in lower case."""
+    written = set(_NAME.findall(told))
+    return frozenset(name.lower() for name in written if name[0].isupper() and name.lower() not in written)
 
 
 def parse(
@@ -474,8 +492,8 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
             return None
     name = next(each for each in ("new", "add", "bare") if groups.get(each) is not None)
     said = (groups.get("old") or "").split()
-    if said[2:] and (said[0] in language.auxiliaries or said[0] in language.verbs):
-        return None  # "Non posso prendere l'aspirina, sono allergica"
+    if said[2:] and not (language.auxiliaries | language.verbs).isdisjoint(said[:2]):
+        return None  # "Non posso prendere l'aspirina, sono allergica", "Rossi ha pagato, non mi deve più niente"
     start, end = _group_span(line, match, name)
     if next(places(split_words(line.original[start:end]), language), None) is not None:
         return None  # "Not the first, the other three": items of a list.

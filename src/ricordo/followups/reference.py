@@ -35,13 +35,17 @@ Origin = Literal["question", "answer", "item"]
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """A stored turn as the rules need it; `items` are derived from the response if None."""
+    """A stored turn as the rules need it; `items` are derived from the response if None.
+
+    `told`: the answer only took note of what the user told, or gave it back, and so says nothing of its own.
+    """
 
     turn_number: int
     query: str
     response: str = ""
     chunk_ids: tuple[str, ...] = ()
     items: tuple[Item, ...] | None = None
+    told: bool = False
 
 
 FindAnswer = Callable[[str], Sequence[PastTurn]]

@@ -103,7 +103,8 @@ def past_turn(turn: Turn) -> PastTurn:
     items = derive_items(response, chunk_ids)
     if turn.metadata.get("memory_sources") and not (items or len(enumeration(response, language_of(response))) > 2):
         response = said_in(turn.response or "", quotes=False)
-    return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items)
+    told = bool(turn.response) and not response
+    return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items, told)
 
 
 @lru_cache(maxsize=2_048)

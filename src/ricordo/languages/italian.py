@@ -169,7 +169,7 @@ _PREPOSITIONS = """di a da in con su per tra fra del dello della dell dei degli 
     riguardo d"""
 _AUX = """è e' sono era erano fu furono sarà saranno sia siano essere stato stata stati state sei siamo siete ho
     hai ha abbiamo avete hanno aveva avevo avevi avevano avrà avere avuto posso puoi può possiamo potete possono
-    potrebbe potrei potresti devo devi deve dobbiamo dovete devono dovrebbe dovrei voglio vuoi vuole vogliono
+    potrebbe potrei potresti sto stai devo devi deve dobbiamo dovete devono dovrebbe dovrei voglio vuoi vuole vogliono
     vorrei vorresti conviene bisogna serve servono c"""
 _PAST_FORM = r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]"
 _WH = """che cosa cos quale quali qual chi come quando dove perché perche quanto quanta quanti quante mai"""
@@ -294,7 +294,9 @@ FOLLOWUPS = FollowUpWords(
     manner_words=words("come quando dove perché"),
     question_words=words(_WH),
     relational=words(_RELATIONAL),
-    time_nouns=words("anno mese settimana giorno sera mattina notte volta momento secolo estate inverno weekend"),
+    time_nouns=words(
+        "anno mese settimana giorno sera mattina notte volta momento secolo stagione estate inverno weekend"
+    ),
     general_nouns=words(
         """regione paese città zona stato azienda società organizzazione gruppo squadra film libro romanzo album
         canzone serie malattia patologia condizione disturbo infezione farmaco medicinale vaccino sistema teoria
