@@ -34,13 +34,11 @@ def pronouns(line: WordSpans, language: FollowUpWords) -> Iterator[ReferenceCue]
             continue
         word = token.word
         last = noun_at if noun_at > index else index
-        start, end = line.span(index, last)
-        yield ReferenceCue(
+        yield ReferenceCue.at(
+            line.span(index, last),
+            line,
             "pronoun",
             0.8 if noun_at == index else 0.75,
-            start,
-            end,
-            line.original[start:end],
             noun=line.word(noun_at) if noun_at > index and line.word(noun_at) not in language.talk_nouns else "",
             content=line.word(index - 1) if word in language.ones else "",
             plural=word in language.plural_pronouns
@@ -71,8 +69,7 @@ def general_nouns(line: WordSpans, language: FollowUpWords) -> Iterator[Referenc
             continue
         if _answered_within(line, language, index) or any(_names(line, language, at) for at in range(index - 1)):
             continue
-        start, end = line.span(index - 1, index)
-        yield ReferenceCue("pronoun", 0.6, start, end, line.original[start:end], noun=word)
+        yield ReferenceCue.at(line.span(index - 1, index), line, "pronoun", 0.6, noun=word)
 
 
 def _described(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -354,8 +351,7 @@ def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
         return _whole(line, 0.7)
     headless = language.patterns["headless"].search(clause) if count <= _HEADLESS_WORDS else None
     if headless is not None:
-        start, end = line.match_span(headless)
-        return ReferenceCue("ellipsis", 0.65, start, end, line.original[start:end])
+        return ReferenceCue.at(line.match_span(headless), line, "ellipsis", 0.65)
     plural = language.patterns["plural_of"].match(line.text)
     # "What were the diplomatic objectives?", "Quali sono gli obiettivi diplomatici?": objectives of whom?
     other = plural.group("other").split() if plural is not None and plural.group("head") in language.relational else ()
@@ -364,8 +360,7 @@ def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     if sum(is_topical(language, word) for word in line.words) <= 1 and not _names_someone(line):
         presupposing = language.patterns["presupposing"].search(clause)
         if presupposing is not None:
-            start, end = line.match_span(presupposing)
-            return ReferenceCue("ellipsis", 0.6, start, end, line.original[start:end])
+            return ReferenceCue.at(line.match_span(presupposing), line, "ellipsis", 0.6)
     predicate = language.patterns["zero_subject"].match(clause)
     if predicate is not None and _lower_case(line, predicate.group("predicate")):
         return _whole(line, 0.6)
@@ -500,5 +495,4 @@ def _lower_case(line: WordSpans, word: str) -> bool:
 
 def _whole(line: WordSpans, confidence: float) -> ReferenceCue:
     words = [i for i, token in enumerate(line.tokens) if token.is_word]
-    start, end = line.span(words[0], words[-1])
-    return ReferenceCue("ellipsis", confidence, start, end, line.original[start:end])
+    return ReferenceCue.at(line.span(words[0], words[-1]), line, "ellipsis", confidence)

@@ -309,8 +309,7 @@ def continuation(line: WordSpans, language: FollowUpWords) -> ReferenceCue | Non
             continue
         request = _request(line, language, clause)
         if request:
-            start, end = line.span(request[0], request[-1])
-            return ReferenceCue("continuation", 0.9, start, end, line.original[start:end])
+            return ReferenceCue.at(line.span(request[0], request[-1]), line, "continuation", 0.9)
     return None
 
 
@@ -348,8 +347,7 @@ def statement(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     content = _SENTENCE_END.split(rest, maxsplit=1)[0].strip() or rest.strip()
     if not content:
         return None
-    start, end = line.match_span(match)
-    return ReferenceCue("statement", 0.9, start, end, line.original[start:end], content=content, must_match=True)
+    return ReferenceCue.at(line.match_span(match), line, "statement", 0.9, content=content, must_match=True)
 
 
 @lru_cache(maxsize=64)  # like what else is found by the words alone: it is read once more for the topic
@@ -361,10 +359,9 @@ def back(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     match = match or recalled
     if match is None:
         return None
-    start, end = line.match_span(match)
     content = "" if previous is not None else _told_of(line, language, match, keep=recalled is not None)
     must_match = recalled is not None
-    return ReferenceCue("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
+    return ReferenceCue.at(line.match_span(match), line, "back", 0.85, content=content, must_match=must_match)
 
 
 def _told_of(line: WordSpans, language: FollowUpWords, match: re.Match[str], *, keep: bool) -> str:
@@ -416,11 +413,10 @@ def comparison(line: WordSpans, language: FollowUpWords, places: tuple[Reference
     cue = language.patterns["comparison"].search(line.text) if picks else None
     if cue is None:
         return None
-    start, end = line.match_span(cue)
     everything = next((pick for pick in picks if pick.every), None)
     pick = everything or Pick(positions=tuple(dict.fromkeys(p for pick in picks for p in pick.positions)))
     noun = next((place.noun for place in places if place.noun), "")
-    return ReferenceCue("comparison", 0.85, start, end, line.original[start:end], pick=pick, noun=noun)
+    return ReferenceCue.at(line.match_span(cue), line, "comparison", 0.85, pick=pick, noun=noun)
 
 
 def correction(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
@@ -501,17 +497,8 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
     if not new or not any(is_content(language, word) or language.is_number(word) for word in match.group(name).split()):
         return None
     old = line.original[slice(*_group_span(line, match, "old"))] if groups.get("old") else ""
-    return ReferenceCue(
-        "ellipsis",
-        0.8,
-        start,
-        end,
-        line.original[start:end],
-        part=new,
-        instead_of=old,
-        corrects=True,
-        whole=name == "add",
-    )
+    add = name == "add"
+    return ReferenceCue.at((start, end), line, "ellipsis", 0.8, part=new, instead_of=old, corrects=True, whole=add)
 
 
 def _bare_part(line: WordSpans, language: FollowUpWords, start: int, end: int) -> str:
@@ -551,8 +538,7 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
     if not definite and not (opens and briefly):
         return None
     noun = line.word(definite[0] if definite else shared[-1])
-    start, end = line.span(shared[0], shared[-1])
-    return ReferenceCue("ellipsis", 0.55, start, end, line.original[start:end], noun=noun, about=True)
+    return ReferenceCue.at(line.span(shared[0], shared[-1]), line, "ellipsis", 0.55, noun=noun, about=True)
 
 
 def _object(line: WordSpans, language: FollowUpWords, at: int) -> bool:

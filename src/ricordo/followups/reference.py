@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ricordo.languages.registry import language as language_by_code
 
 if TYPE_CHECKING:
     from ricordo.languages.followup_words import FollowUpWords
+    from ricordo.languages.text import WordSpans
 
 LONGEST_FOLLOW_UP = 400
 MOST_CANDIDATES = 6
@@ -119,6 +120,11 @@ class ReferenceCue:
     # Words of the last answer are asked about; `noun` is the last of them.
     about: bool = False
 
+    @classmethod
+    def at(cls, span: tuple[int, int], line: "WordSpans", kind: Kind, confidence: float, **told: Any) -> "ReferenceCue":
+        """The cue that stands at these offsets of a question."""
+        return cls(kind, confidence, *span, line.original[slice(*span)], **told)
+
 
 def main_kind(references: tuple[ReferenceCue, ...]) -> Kind | None:
     """The kind that decides how the question is read, None for a question complete in itself."""
@@ -175,11 +181,6 @@ class Resolution:
     def kind(self) -> Kind | None:
         """The kind that decides how the question is read, None when it is complete in itself."""
         return main_kind(self.references)
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether a clarification is needed."""
-        return bool(self.candidates)
 
 
 PATIENCE = timedelta(minutes=5)
