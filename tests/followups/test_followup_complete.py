@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from ricordo.followups.candidates import PastTurn
 from ricordo.followups.resolve import resolve
-from ricordo.followups.understand import said_in
+from ricordo.followups.understand import past_turn, said_in
 from ricordo.languages.english import READER as ENGLISH
 from ricordo.languages.italian import READER as ITALIAN
+from ricordo.records.turns import Message, Owner, Turn
+from ricordo.testing import FakeClock
 
 COMPLETE = (
     "What are the stages of sleep?",
@@ -437,3 +439,18 @@ def test_after_what_the_user_told_a_word_that_points_back_is_still_read(
 ) -> None:
     """A pronoun or a part that replaces another needs the talk there too."""
     assert meant in resolve(question, [PastTurn(n, each, told=True) for n, each in enumerate(told)]).standalone
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "told"),
+    [
+        ("Vivo a Lecce", ITALIAN.noted.format(quote="«Vivo a Lecce»"), True),
+        ("Che cos'è la spondilolistesi?", ITALIAN.absent, False),
+        ("What is spondylolisthesis?", "The slipping of one vertebra on another.", False),
+    ],
+)
+def test_a_question_without_an_answer_still_has_its_topic(query: str, answer: str, told: bool) -> None:
+    """Only what was noted or given back counts as told: what was asked in vain can be asked about further."""
+    now = FakeClock().now()
+    question, said = Message("t:query", "user", query, now), Message("t:answer", "assistant", answer, now)
+    assert past_turn(Turn("t", Owner("default", "anna"), "a", "s", 1, now, question, said)).told is told

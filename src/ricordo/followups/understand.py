@@ -103,7 +103,8 @@ def past_turn(turn: Turn) -> PastTurn:
     items = derive_items(response, chunk_ids)
     if turn.metadata.get("memory_sources") and not (items or len(enumeration(response, language_of(response))) > 2):
         response = said_in(turn.response or "", quotes=False)
-    told = bool(turn.response) and not response
+    given_back = "memory_sources" in turn.metadata or not _refusals().search(turn.response or "")
+    told = bool(turn.response and not response and given_back)  # a question without an answer still has its topic
     return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items, told)
 
 
@@ -115,6 +116,14 @@ def said_in(answer: str, *, quotes: bool = True) -> str:
     """
     said = _fixed_sentences(quotes).sub(lambda found: " " * len(found[0]), answer)
     return said if said.strip() else ""
+
+
+@cache
+def _refusals() -> re.Pattern[str]:
+    """The sentences in which the reader says that it has no answer."""
+    own = (each.reader for each in languages())
+    said = (text for each in own for text in (each.absent, each.nothing_yet, each.nothing_held, each.fallback))
+    return re.compile("|".join(map(re.escape, said)))
 
 
 @cache
