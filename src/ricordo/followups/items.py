@@ -304,11 +304,8 @@ def enumeration(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
 
 def _inside_number(line: WordSpans, at: int) -> bool:
     """ "Apache 2.0": this stop ends nothing."""
-    return (
-        line.word(at - 1).isdecimal()
-        and line.word(at + 1).isdecimal()
-        and line.tokens[at].end == line.tokens[at + 1].start
-    )
+    digits = line.word(at - 1).isdecimal() and line.word(at + 1).isdecimal()
+    return digits and line.tokens[at].end == line.tokens[at + 1].start
 
 
 def _after_colon(line: WordSpans, language: FollowUpWords, first: int, end: int) -> tuple[tuple[int, int], ...]:

@@ -69,8 +69,7 @@ def words_of(talk: Talk) -> WordSpans:
     names = (
         _names_in("\n".join(turn.query[:LONGEST_FOLLOW_UP] for turn in talk.history)) if talk.history else frozenset()
     )
-    named = names.intersection(line.words)
-    if not named:
+    if not (named := names.intersection(line.words)):
         return line
     return replace(
         line, tokens=tuple(each._replace(capital=True) if each.word in named else each for each in line.tokens)
@@ -383,9 +382,8 @@ def described(line: WordSpans, language: FollowUpWords, nouns: Words, said: Word
         listed = nouns and all(stem(word) in nouns for word in content)
         told = any(root(word) in said for word in content) and line.text[match.end() :].strip(_FINAL_MARKS)
         if content and (listed or told):
-            start, end = line.match_span(match)
-            text = line.original[start:end]
-            return ReferenceCue("back", 0.8, start, end, text, content=" ".join(content), must_match=True, one=True)
+            span, said_of = line.match_span(match), " ".join(content)
+            return ReferenceCue.at(span, line, "back", 0.8, content=said_of, must_match=True, one=True)
     return None
 
 
@@ -481,9 +479,7 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
     groups = match.groupdict()
     if groups.get("bare") is not None:
         words = match.group("bare").split()
-        acts = any(
-            word in language.verbs or word in language.auxiliaries or word in language.requests for word in words
-        )
+        acts = not (language.verbs | language.auxiliaries | language.requests).isdisjoint(words)
         if acts or len(words) > _LONGEST_BARE or line.text.endswith("?") or _tells(words, language):
             return None
     name = next(each for each in ("new", "add", "bare") if groups.get(each) is not None)

@@ -233,10 +233,10 @@ def mended_words(question: str, history: Sequence[PastTurn], language: FollowUpW
 
 
 def _misspelt_cues(talk: Talk) -> Iterator[ReferenceCue]:
-    for token in split_words(talk.question).tokens:
+    line = split_words(talk.question)
+    for token in line.tokens:
         if token.word in talk.mended:
-            text = talk.question[token.start : token.end]
-            yield ReferenceCue("ellipsis", _GENERAL, token.start, token.end, text)
+            yield ReferenceCue.at((token.start, token.end), line, "ellipsis", _GENERAL)
 
 
 def _overt(cue: ReferenceCue) -> bool:

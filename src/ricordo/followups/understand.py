@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 
 from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
@@ -121,9 +122,10 @@ def said_in(answer: str, *, quotes: bool = True) -> str:
 @cache
 def _refusals() -> re.Pattern[str]:
     """The sentences in which the reader says that it has no answer."""
-    own = (each.reader for each in languages())
-    said = (text for each in own for text in (each.absent, each.nothing_yet, each.nothing_held, each.fallback))
-    return re.compile("|".join(map(re.escape, said)))
+    own = [
+        (each.absent, each.nothing_yet, each.nothing_held, each.fallback) for each in (t.reader for t in languages())
+    ]
+    return re.compile("|".join(map(re.escape, chain(*own))))
 
 
 @cache
