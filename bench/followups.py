@@ -199,7 +199,7 @@ def is_right(case: Case, resolution: Resolution) -> bool:
     """Whether a question was bound to what the label says: turn, items (all and only those), words of the topic."""
     if case.kind == NONE:
         return not resolution.references and resolution.standalone == case.question
-    if resolution.ambiguous or any(r.turn_number != case.turn for r in resolution.resolved) or not resolution.resolved:
+    if resolution.candidates or any(r.turn_number != case.turn for r in resolution.resolved) or not resolution.resolved:
         return False
     bound = [r.item.text for r in resolution.resolved if r.item is not None]
     if case.items is not None and not _same_items(case.items, bound):
@@ -246,7 +246,7 @@ def _everyday_right(row: _Row) -> bool:
     if row.get("same"):
         return found.standalone.strip() == row["question"].strip() and not found.resolved
     if row.get("ask"):
-        return found.ambiguous
+        return bool(found.candidates)
     items = " | ".join(bound.item.text for bound in found.resolved if bound.item is not None)
     known = f"{found.standalone} || {items}".casefold()
     gained = known.replace(row["question"].casefold(), "")

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from ricordo.followups.candidates import PastTurn
 from ricordo.followups.resolve import resolve
-from ricordo.followups.understand import said_in
+from ricordo.followups.understand import past_turn, said_in
 from ricordo.languages.english import READER as ENGLISH
 from ricordo.languages.italian import READER as ITALIAN
+from ricordo.records.turns import Message, Owner, Turn
+from ricordo.testing import FakeClock
 
 COMPLETE = (
     "What are the stages of sleep?",
@@ -398,3 +400,57 @@ def test_at_most_one_bracket_in_any_talk(turns: list[tuple[list[str], str]]) -> 
     spoken = [(" ".join(pieces), answer) for pieces, answer in turns]
     standalone = resolve(spoken[-1][0], talk(*spoken[:-1])).standalone
     assert "".join(mark for mark in standalone if mark in "()") in ("", "()"), standalone
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        (("Sono nata a Forlì nel 1951.",), "in che anno sono nata?"),
+        (("mia zia Nives non sopporta il sedano",), "cosa non sopporta nives?"),
+        (("Ho un cane che si chiama Argo.",), "Mi hai detto che il mio cane si chiama Fido, giusto?"),
+        (
+            ("segna che il signor Berti mi deve 90 euro", "quanto mi deve berti"),
+            "Berti ha pagato, non mi deve più nulla",
+        ),
+        (("mia sorella gioca a pallavolo", "dove gioca mia sorella?"), "sto ancora con marta?"),
+        (("uso un iPhone", "che telefono uso?"), "Bologna è cara questa stagione?"),
+        (("la riunione è a Lodi", "dov'è la riunione?"), "ricordati che servono otto sedie"),
+        (("I was born in Dundee in 1951.",), "in what year was i born?"),
+        (("Our choir night is at Ned's on Monday.", "where is choir night?"), "What song have I got to?"),
+        (("My husband is called Ravi", "who is my husband?"), "what is the name of my husband's mother?"),
+    ],
+)
+def test_after_what_the_user_told_a_message_with_its_own_subject_is_complete(
+    told: tuple[str, ...], question: str
+) -> None:
+    """What was only noted or given back is no topic: a question about oneself or about a name of the talk stays."""
+    assert resolve(question, [PastTurn(n, each, told=True) for n, each in enumerate(told)]).standalone == question
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "meant"),
+    [
+        (("Mia nipote Ada ha sei anni", "quanti anni ha Ada?"), "e Piero?", "quanti anni ha Piero?"),
+        (("My tutor is Mrs Blake", "who is my tutor?"), "when does she come?", "Mrs Blake"),
+    ],
+)
+def test_after_what_the_user_told_a_word_that_points_back_is_still_read(
+    told: tuple[str, ...], question: str, meant: str
+) -> None:
+    """A pronoun or a part that replaces another needs the talk there too."""
+    assert meant in resolve(question, [PastTurn(n, each, told=True) for n, each in enumerate(told)]).standalone
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "told"),
+    [
+        ("Vivo a Lecce", ITALIAN.noted.format(quote="«Vivo a Lecce»"), True),
+        ("Che cos'è la spondilolistesi?", ITALIAN.absent, False),
+        ("What is spondylolisthesis?", "The slipping of one vertebra on another.", False),
+    ],
+)
+def test_a_question_without_an_answer_still_has_its_topic(query: str, answer: str, told: bool) -> None:
+    """Only what was noted or given back counts as told: what was asked in vain can be asked about further."""
+    now = FakeClock().now()
+    question, said = Message("t:query", "user", query, now), Message("t:answer", "assistant", answer, now)
+    assert past_turn(Turn("t", Owner("default", "anna"), "a", "s", 1, now, question, said)).told is told

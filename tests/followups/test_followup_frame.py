@@ -204,7 +204,7 @@ def test_what_the_answer_named_is_found(asked: str, answer: str, question: str, 
 )
 def test_two_that_fit_alike_are_asked_back(asked: str, answer: str, question: str) -> None:
     """A singular reference to one of two is ambiguous."""
-    assert resolve(question, talk((asked, answer))).ambiguous
+    assert resolve(question, talk((asked, answer))).candidates
 
 
 @pytest.mark.parametrize(

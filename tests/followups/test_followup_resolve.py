@@ -180,7 +180,7 @@ def test_two_lists_that_fit_are_candidates() -> None:
     """A place that two lists of one answer have is asked about, not guessed, and nothing is added."""
     history = talk(("Plan it", "Before:\n\n- pack bags\n- book hotel\n\nAfter:\n\n- unpack\n- send photos"))
     resolution = resolve("Explain the second one", history)
-    assert resolution.ambiguous
+    assert resolution.candidates
     assert [candidate.name for candidate in resolution.candidates] == ["book hotel", "send photos"]
     assert resolution.standalone == "Explain the second one"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ricordo.errors import NotFoundError
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.learn import forget_change
-from ricordo.people.profile import facts_at, key_facts
+from ricordo.people.profile import key_facts
 from ricordo.records.derived import KnownFacts, Source
 
 DAY = timedelta(days=1)
@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 def test_nothing_is_known_before_it_was_said(history: list[UserMessage], day: int) -> None:
     """What was known at a moment began before it and had not ended."""
     moment = history[0].created_at + day * DAY
-    for fact in facts_at(heard(history).facts, moment):
+    for fact in (each for each in heard(history).facts if each.known_at(moment)):
         assert fact.valid_from <= moment
         assert fact.valid_to is None or moment < fact.valid_to
 
@@ -32,7 +32,7 @@ def test_the_order_of_key_facts_follows_from_the_facts(history: list[UserMessage
     told = key_facts(facts, NOW)
     rng.shuffle(facts)  # type: ignore[attr-defined]
     assert key_facts(facts, NOW) == told
-    assert set(told) <= set(facts_at(facts, NOW))
+    assert set(told) <= {fact for fact in facts if fact.known_at(NOW)}
 
 
 def test_name_first_then_difficulties_and_goals() -> None:
@@ -70,7 +70,7 @@ def test_what_is_over_is_not_told() -> None:
         a_fact("Data di nascita: 3 maggio 2010", kind="date", about="date:birthday"),
     ]
     assert [fact.text for fact in key_facts(facts, NOW)] == ["Data di nascita: 3 maggio 2010"]
-    assert len(facts_at(facts, NOW)) == 4
+    assert sum(fact.known_at(NOW) for fact in facts) == 4
 
 
 def test_forgetting_takes_the_same_claim_of_other_times_along() -> None:

@@ -34,13 +34,11 @@ def pronouns(line: WordSpans, language: FollowUpWords) -> Iterator[ReferenceCue]
             continue
         word = token.word
         last = noun_at if noun_at > index else index
-        start, end = line.span(index, last)
-        yield ReferenceCue(
+        yield ReferenceCue.at(
+            line.span(index, last),
+            line,
             "pronoun",
             0.8 if noun_at == index else 0.75,
-            start,
-            end,
-            line.original[start:end],
             noun=line.word(noun_at) if noun_at > index and line.word(noun_at) not in language.talk_nouns else "",
             content=line.word(index - 1) if word in language.ones else "",
             plural=word in language.plural_pronouns
@@ -71,8 +69,7 @@ def general_nouns(line: WordSpans, language: FollowUpWords) -> Iterator[Referenc
             continue
         if _answered_within(line, language, index) or any(_names(line, language, at) for at in range(index - 1)):
             continue
-        start, end = line.span(index - 1, index)
-        yield ReferenceCue("pronoun", 0.6, start, end, line.original[start:end], noun=word)
+        yield ReferenceCue.at(line.span(index - 1, index), line, "pronoun", 0.6, noun=word)
 
 
 def _described(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -275,12 +272,14 @@ def _without_subject(line: WordSpans, language: FollowUpWords) -> ReferenceCue |
         return None
     spoken = language.patterns["third_person"].fullmatch
     verb = next((at for at, t in enumerate(line.tokens) if not (t.capital and at) and spoken(t.word)), None)
-    asks = "?" in line.text or not language.question_words.isdisjoint(line.words[:4])
+    asks = "?" in line.text or any(_asks_with(line, language, at) for at in range(4))
     if verb is None or not asks or not language.person_words.isdisjoint(line.words):
         return None
     word, following, before = line.word(verb), line.word(verb + 1), line.word(verb - 1)
     if before in language.existential:
         return None  # "Ci sono…?"
+    if verb == 1 and word in language.copulas and is_topical(language, before):
+        return None  # "Siena è vicina?"
     if before in language.verb_markers and not language.sorting_words.isdisjoint(line.words):
         return None  # "Cosa si beve…?"
     nouns = [at for at in range(len(line.tokens)) if at != verb and _bare_noun(line, language, at)]
@@ -310,6 +309,13 @@ def _without_subject(line: WordSpans, language: FollowUpWords) -> ReferenceCue |
     gender = {"a": "f", "o": "m", "e": "f", "i": "m"}.get(agrees[-1:], "") if told and len(agrees) > 3 else ""
     several = language.patterns["plural_verb"].fullmatch(word) is not None
     return replace(_whole(line, 0.6), zero=True, plural=several, gender=gender)
+
+
+def _asks_with(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    """Whether a question word stands here; "ricordati che…" opens a clause with one."""
+    word, before = line.word(at), line.word(at - 1)
+    opens = word in language.relatives and at > 0 and before not in language.prepositions | language.coordinators
+    return word in language.question_words and not opens
 
 
 def _bare_noun(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -345,8 +351,7 @@ def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
         return _whole(line, 0.7)
     headless = language.patterns["headless"].search(clause) if count <= _HEADLESS_WORDS else None
     if headless is not None:
-        start, end = line.match_span(headless)
-        return ReferenceCue("ellipsis", 0.65, start, end, line.original[start:end])
+        return ReferenceCue.at(line.match_span(headless), line, "ellipsis", 0.65)
     plural = language.patterns["plural_of"].match(line.text)
     # "What were the diplomatic objectives?", "Quali sono gli obiettivi diplomatici?": objectives of whom?
     other = plural.group("other").split() if plural is not None and plural.group("head") in language.relational else ()
@@ -355,8 +360,7 @@ def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     if sum(is_topical(language, word) for word in line.words) <= 1 and not _names_someone(line):
         presupposing = language.patterns["presupposing"].search(clause)
         if presupposing is not None:
-            start, end = line.match_span(presupposing)
-            return ReferenceCue("ellipsis", 0.6, start, end, line.original[start:end])
+            return ReferenceCue.at(line.match_span(presupposing), line, "ellipsis", 0.6)
     predicate = language.patterns["zero_subject"].match(clause)
     if predicate is not None and _lower_case(line, predicate.group("predicate")):
         return _whole(line, 0.6)
@@ -491,5 +495,4 @@ def _lower_case(line: WordSpans, word: str) -> bool:
 
 def _whole(line: WordSpans, confidence: float) -> ReferenceCue:
     words = [i for i, token in enumerate(line.tokens) if token.is_word]
-    start, end = line.span(words[0], words[-1])
-    return ReferenceCue("ellipsis", confidence, start, end, line.original[start:end])
+    return ReferenceCue.at(line.span(words[0], words[-1]), line, "ellipsis", confidence)

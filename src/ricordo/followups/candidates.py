@@ -58,9 +58,7 @@ def items_of(turn: PastTurn) -> tuple[Item, ...]:
 
 def with_items(turn: PastTurn) -> PastTurn:
     """The same turn with its items derived, so that they are derived once."""
-    if turn.items is not None:
-        return turn
-    return PastTurn(turn.turn_number, turn.query, turn.response, turn.chunk_ids, items_of(turn))
+    return turn if turn.items is not None else replace(turn, items=items_of(turn))
 
 
 def list_nouns(history: Sequence[PastTurn], language: FollowUpWords) -> Words:

@@ -279,6 +279,7 @@ _ASIDES = re.compile(r"\([^()\n]{1,80}\)|/(?=\w)\w{1,2}\b")  # "(…)", "and/or"
 _LONGEST_MEMBER = 9
 _ANNOUNCED = 3  # members that a colon before an enumeration counts for
 _READ = 1_500  # characters of an answer
+_HEADLINE_WORDS = 10
 
 
 @lru_cache(maxsize=256)
@@ -303,11 +304,8 @@ def enumeration(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
 
 def _inside_number(line: WordSpans, at: int) -> bool:
     """ "Apache 2.0": this stop ends nothing."""
-    return (
-        line.word(at - 1).isdecimal()
-        and line.word(at + 1).isdecimal()
-        and line.tokens[at].end == line.tokens[at + 1].start
-    )
+    digits = line.word(at - 1).isdecimal() and line.word(at + 1).isdecimal()
+    return digits and line.tokens[at].end == line.tokens[at + 1].start
 
 
 def _after_colon(line: WordSpans, language: FollowUpWords, first: int, end: int) -> tuple[tuple[int, int], ...]:
@@ -449,8 +447,8 @@ _MARKUP = re.compile(r"[*_`#|>]+|\[[^\[\]]*\]")
 _HEADLINE_END = re.compile(r"\n|[:;.!?](?=\s|$)| [–—-] |, | \| ")
 
 
-def headline(text: str, most_words: int = 10) -> str:
+def headline(text: str) -> str:
     """The short name of an item: its first clause, without markup and citations."""
     plain = " ".join(_MARKUP.sub(" ", text.split("\n", 1)[0]).split()) or " ".join(_MARKUP.sub(" ", text).split())
     first = _HEADLINE_END.split(plain, maxsplit=1)[0].strip() or plain
-    return " ".join(first.split()[:most_words]).rstrip(" ,;")
+    return " ".join(first.split()[:_HEADLINE_WORDS]).rstrip(" ,;")

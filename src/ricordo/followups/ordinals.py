@@ -30,10 +30,9 @@ def places(line: WordSpans, language: FollowUpWords, nouns: Words = frozenset())
         yield from found
         return
     first, last, count = rest
-    start, end = line.span(first, last)
     known = tuple(place for each in found if each.pick is not None for place in each.pick.positions)
     pick = Pick(positions=known, rest=True, count=count)
-    yield ReferenceCue("ordinal", 0.75, start, end, line.original[start:end], pick=pick)
+    yield ReferenceCue.at(line.span(first, last), line, "ordinal", 0.75, pick=pick)
 
 
 def _rest(line: WordSpans, language: FollowUpWords, index: int) -> tuple[int, int, int] | None:
@@ -65,8 +64,7 @@ def _named(line: WordSpans, language: FollowUpWords, nouns: Words) -> Iterator[R
         if found is not None:
             first, last, pick, noun, confidence = found
             taken = last
-            start, end = line.span(first, last)
-            yield ReferenceCue("ordinal", confidence, start, end, line.original[start:end], pick=pick, noun=noun)
+            yield ReferenceCue.at(line.span(first, last), line, "ordinal", confidence, pick=pick, noun=noun)
 
 
 def _may_begin(token: Token, language: FollowUpWords, nouns: Words) -> bool:
@@ -91,10 +89,9 @@ def whole_message(line: WordSpans, language: FollowUpWords) -> ReferenceCue | No
     label = label_number(word)
     if (named is None and label is None) or word in language.ambiguous_ordinals:
         return None
-    start, end = line.span(index, index)
     place = named if named is not None else label
     pick = Pick(positions=(place or 0,), label="" if named else word)
-    return ReferenceCue("ordinal", 0.9, start, end, line.original[start:end], pick=pick)
+    return ReferenceCue.at(line.span(index, index), line, "ordinal", 0.9, pick=pick)
 
 
 def label_number(word: str) -> int | None:
@@ -346,12 +343,9 @@ def label_sequence(line: WordSpans, language: FollowUpWords, labels: Words) -> R
         believed = introduced if _stands_free(line, language, ends) else False
         if not believed and not _only_requested(line, language, index, ends, len(named)):
             return None
-        start, end = line.span(index, ends)
         positions = tuple(dict.fromkeys(label_number(label) or 0 for label in named))
         pick = Pick(positions=positions, label=named[0] if len(named) == 1 else "")
-        return ReferenceCue(
-            "ordinal", 0.85 if len(named) > 1 else 0.75, start, end, line.original[start:end], pick=pick
-        )
+        return ReferenceCue.at(line.span(index, ends), line, "ordinal", 0.85 if len(named) > 1 else 0.75, pick=pick)
     return None
 
 

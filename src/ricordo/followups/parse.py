@@ -7,6 +7,7 @@ costs more than a missed one, because it brings an old topic into a new question
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -44,6 +45,7 @@ _LONGEST_OF_TALK = 9  # words of a question about the whole talk
 _TALK = AnyLanguage(r"(?:<dialogue.talk>)\b", flags=0)
 _SHORT_WORD = 4  # letters: shorter words differ from too many others by one
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"(?<=[\w,'’] )\w*[a-z]\w*")
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
 
 
@@ -63,7 +65,22 @@ _MOST_TELLING: tuple[SmallTalk, ...] = ("farewell", "thanks", "greeting", "okay"
 def words_of(talk: Talk) -> WordSpans:
     """The words of the question with abbreviations and misspelt words written out."""
     line = written_out(talk.question, talk.language)
-    return respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
+    line = respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
+    names = (
+        _names_in("\n".join(turn.query[:LONGEST_FOLLOW_UP] for turn in talk.history)) if talk.history else frozenset()
+    )
+    if not (named := names.intersection(line.words)):
+        return line
+    return replace(
+        line, tokens=tuple(each._replace(capital=True) if each.word in named else each for each in line.tokens)
+    )
+
+
+@lru_cache(maxsize=64)
+def _names_in(told: str) -> Words:
+    """The words that the messages of a talk write as names, with a capital inside a sentence, in lower case."""
+    written = set(_NAME.findall(told))
+    return frozenset(name.lower() for name in written if name[0].isupper() and name.lower() not in written)
 
 
 def parse(
@@ -291,8 +308,7 @@ def continuation(line: WordSpans, language: FollowUpWords) -> ReferenceCue | Non
             continue
         request = _request(line, language, clause)
         if request:
-            start, end = line.span(request[0], request[-1])
-            return ReferenceCue("continuation", 0.9, start, end, line.original[start:end])
+            return ReferenceCue.at(line.span(request[0], request[-1]), line, "continuation", 0.9)
     return None
 
 
@@ -330,8 +346,7 @@ def statement(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     content = _SENTENCE_END.split(rest, maxsplit=1)[0].strip() or rest.strip()
     if not content:
         return None
-    start, end = line.match_span(match)
-    return ReferenceCue("statement", 0.9, start, end, line.original[start:end], content=content, must_match=True)
+    return ReferenceCue.at(line.match_span(match), line, "statement", 0.9, content=content, must_match=True)
 
 
 @lru_cache(maxsize=64)  # like what else is found by the words alone: it is read once more for the topic
@@ -343,10 +358,9 @@ def back(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     match = match or recalled
     if match is None:
         return None
-    start, end = line.match_span(match)
     content = "" if previous is not None else _told_of(line, language, match, keep=recalled is not None)
     must_match = recalled is not None
-    return ReferenceCue("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
+    return ReferenceCue.at(line.match_span(match), line, "back", 0.85, content=content, must_match=must_match)
 
 
 def _told_of(line: WordSpans, language: FollowUpWords, match: re.Match[str], *, keep: bool) -> str:
@@ -368,9 +382,8 @@ def described(line: WordSpans, language: FollowUpWords, nouns: Words, said: Word
         listed = nouns and all(stem(word) in nouns for word in content)
         told = any(root(word) in said for word in content) and line.text[match.end() :].strip(_FINAL_MARKS)
         if content and (listed or told):
-            start, end = line.match_span(match)
-            text = line.original[start:end]
-            return ReferenceCue("back", 0.8, start, end, text, content=" ".join(content), must_match=True, one=True)
+            span, said_of = line.match_span(match), " ".join(content)
+            return ReferenceCue.at(span, line, "back", 0.8, content=said_of, must_match=True, one=True)
     return None
 
 
@@ -398,11 +411,10 @@ def comparison(line: WordSpans, language: FollowUpWords, places: tuple[Reference
     cue = language.patterns["comparison"].search(line.text) if picks else None
     if cue is None:
         return None
-    start, end = line.match_span(cue)
     everything = next((pick for pick in picks if pick.every), None)
     pick = everything or Pick(positions=tuple(dict.fromkeys(p for pick in picks for p in pick.positions)))
     noun = next((place.noun for place in places if place.noun), "")
-    return ReferenceCue("comparison", 0.85, start, end, line.original[start:end], pick=pick, noun=noun)
+    return ReferenceCue.at(line.match_span(cue), line, "comparison", 0.85, pick=pick, noun=noun)
 
 
 def correction(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
@@ -467,15 +479,13 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
     groups = match.groupdict()
     if groups.get("bare") is not None:
         words = match.group("bare").split()
-        acts = any(
-            word in language.verbs or word in language.auxiliaries or word in language.requests for word in words
-        )
+        acts = not (language.verbs | language.auxiliaries | language.requests).isdisjoint(words)
         if acts or len(words) > _LONGEST_BARE or line.text.endswith("?") or _tells(words, language):
             return None
     name = next(each for each in ("new", "add", "bare") if groups.get(each) is not None)
     said = (groups.get("old") or "").split()
-    if said[2:] and (said[0] in language.auxiliaries or said[0] in language.verbs):
-        return None  # "Non posso prendere l'aspirina, sono allergica"
+    if said[2:] and not (language.auxiliaries | language.verbs).isdisjoint(said[:2]):
+        return None  # "Non posso prendere l'aspirina, sono allergica", "Rossi ha pagato, non mi deve più niente"
     start, end = _group_span(line, match, name)
     if next(places(split_words(line.original[start:end]), language), None) is not None:
         return None  # "Not the first, the other three": items of a list.
@@ -483,17 +493,8 @@ def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[st
     if not new or not any(is_content(language, word) or language.is_number(word) for word in match.group(name).split()):
         return None
     old = line.original[slice(*_group_span(line, match, "old"))] if groups.get("old") else ""
-    return ReferenceCue(
-        "ellipsis",
-        0.8,
-        start,
-        end,
-        line.original[start:end],
-        part=new,
-        instead_of=old,
-        corrects=True,
-        whole=name == "add",
-    )
+    add = name == "add"
+    return ReferenceCue.at((start, end), line, "ellipsis", 0.8, part=new, instead_of=old, corrects=True, whole=add)
 
 
 def _bare_part(line: WordSpans, language: FollowUpWords, start: int, end: int) -> str:
@@ -533,8 +534,7 @@ def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> Refer
     if not definite and not (opens and briefly):
         return None
     noun = line.word(definite[0] if definite else shared[-1])
-    start, end = line.span(shared[0], shared[-1])
-    return ReferenceCue("ellipsis", 0.55, start, end, line.original[start:end], noun=noun, about=True)
+    return ReferenceCue.at(line.span(shared[0], shared[-1]), line, "ellipsis", 0.55, noun=noun, about=True)
 
 
 def _object(line: WordSpans, language: FollowUpWords, at: int) -> bool:

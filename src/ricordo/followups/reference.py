@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ricordo.languages.registry import language as language_by_code
 
 if TYPE_CHECKING:
     from ricordo.languages.followup_words import FollowUpWords
+    from ricordo.languages.text import WordSpans
 
 LONGEST_FOLLOW_UP = 400
 MOST_CANDIDATES = 6
@@ -35,13 +36,17 @@ Origin = Literal["question", "answer", "item"]
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """A stored turn as the rules need it; `items` are derived from the response if None."""
+    """A stored turn as the rules need it; `items` are derived from the response if None.
+
+    `told`: the answer only took note of what the user told, or gave it back, and so says nothing of its own.
+    """
 
     turn_number: int
     query: str
     response: str = ""
     chunk_ids: tuple[str, ...] = ()
     items: tuple[Item, ...] | None = None
+    told: bool = False
 
 
 FindAnswer = Callable[[str], Sequence[PastTurn]]
@@ -115,6 +120,11 @@ class ReferenceCue:
     # Words of the last answer are asked about; `noun` is the last of them.
     about: bool = False
 
+    @classmethod
+    def at(cls, span: tuple[int, int], line: "WordSpans", kind: Kind, confidence: float, **told: Any) -> "ReferenceCue":
+        """The cue that stands at these offsets of a question."""
+        return cls(kind, confidence, *span, line.original[slice(*span)], **told)
+
 
 def main_kind(references: tuple[ReferenceCue, ...]) -> Kind | None:
     """The kind that decides how the question is read, None for a question complete in itself."""
@@ -171,11 +181,6 @@ class Resolution:
     def kind(self) -> Kind | None:
         """The kind that decides how the question is read, None when it is complete in itself."""
         return main_kind(self.references)
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether a clarification is needed."""
-        return bool(self.candidates)
 
 
 PATIENCE = timedelta(minutes=5)

@@ -161,12 +161,9 @@ def resolve(
             references, bound = (left_out,), _bind((left_out,), talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
-    if (
-        history
-        and len(history[-1].response) < _ADVICE
-        and not asks(last_query[:LONGEST_FOLLOW_UP], language_of(last_query, default=language))
-        and not any(_overt(each) for each in references)
-    ):
+    remark = history and not asks(last_query[:LONGEST_FOLLOW_UP], language_of(last_query, default=language))
+    idle = history and len(history[-1].response) < _ADVICE and (remark or history[-1].told)
+    if idle and not any(_overt(each) or (each.zero and not remark) for each in references):
         references, bound = (), _bind((), talk)  # after a greeting or a remark nothing is left out
     elif brief and (references or _incomplete(talk)):
         references, bound = _completed(references, bound, talk)
@@ -244,10 +241,10 @@ def mended_words(question: str, history: Sequence[PastTurn], language: FollowUpW
 
 
 def _misspelt_cues(talk: Talk) -> Iterator[ReferenceCue]:
-    for token in split_words(talk.question).tokens:
+    line = split_words(talk.question)
+    for token in line.tokens:
         if token.word in talk.mended:
-            text = talk.question[token.start : token.end]
-            yield ReferenceCue("ellipsis", _GENERAL, token.start, token.end, text)
+            yield ReferenceCue.at((token.start, token.end), line, "ellipsis", _GENERAL)
 
 
 def _overt(cue: ReferenceCue) -> bool:
@@ -569,6 +566,8 @@ def _bind_said(reference: ReferenceCue, talk: Talk) -> _Bound:
     text = item.text if item is not None else turn.response or turn.query
     ids = item.chunk_ids if item is not None and item.chunk_ids else turn.chunk_ids
     resolved = Resolved(reference.kind, turn.turn_number, item, text, ids, reference.confidence)
+    if turn.told and reference.kind == "statement":
+        return _Bound((resolved,))  # "Mi hai detto che mia figlia si chiama Rosa": the clause says all of it
     said = headline(item.text) if item is not None else said if says else ""
     offered = [Addition(said, turn.turn_number, "answer" if item is None else "item")] if said else []
     opening = follow(talk.history, language, refers_back).lasting  # a return stays within what the talk is about
@@ -641,6 +640,8 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
         if len(listed) == 1 and len(listed[0].items) <= _MOST_ITEMS:
             return _bind_choice(reference, Pick(every=True), listed[0], talk)
     focus = follow(talk.history, talk.language, refers_back)
+    if talk.history[-1].told:
+        focus = replace(focus, opening=None)  # what the user tells of is no talk about one subject
     mentions = antecedents(references, focus, talk.language)
     if reference.about:
         mentions = list(focus.centre[: 2 if len(talk.history) <= SHORT_TALK else 1])

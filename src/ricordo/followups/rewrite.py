@@ -30,11 +30,11 @@ class Rewriter(Protocol):
         ...
 
 
-def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_ADDED_WORDS) -> tuple[Addition, ...]:
+def fit_additions(question: str, offered: Sequence[Addition]) -> tuple[Addition, ...]:
     """The additions with new words, in order, up to the allowed number of words."""
     known = set(stems(split_words(question).words))
     kept: list[Addition] = []
-    left = most
+    left = MOST_ADDED_WORDS
     for addition in offered:
         words = stems(split_words(addition.text).words)
         if words <= known or left <= 0:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 
 from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
@@ -103,7 +104,9 @@ def past_turn(turn: Turn) -> PastTurn:
     items = derive_items(response, chunk_ids)
     if turn.metadata.get("memory_sources") and not (items or len(enumeration(response, language_of(response))) > 2):
         response = said_in(turn.response or "", quotes=False)
-    return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items)
+    given_back = "memory_sources" in turn.metadata or not _refusals().search(turn.response or "")
+    told = bool(turn.response and not response and given_back)  # a question without an answer still has its topic
+    return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items, told)
 
 
 @lru_cache(maxsize=2_048)
@@ -114,6 +117,15 @@ def said_in(answer: str, *, quotes: bool = True) -> str:
     """
     said = _fixed_sentences(quotes).sub(lambda found: " " * len(found[0]), answer)
     return said if said.strip() else ""
+
+
+@cache
+def _refusals() -> re.Pattern[str]:
+    """The sentences in which the reader says that it has no answer."""
+    own = [
+        (each.absent, each.nothing_yet, each.nothing_held, each.fallback) for each in (t.reader for t in languages())
+    ]
+    return re.compile("|".join(map(re.escape, chain(*own))))
 
 
 @cache

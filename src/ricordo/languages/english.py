@@ -276,7 +276,7 @@ FOLLOWUPS = FollowUpWords(
     question_words=words(_WH),
     relational=words(_RELATIONAL),
     time_nouns=words(
-        "year month week weekend day time morning evening afternoon night moment century decade summer winter"
+        "year month week weekend day time morning evening afternoon night moment century decade season summer winter"
     ),
     general_nouns=words(
         """region country city town area place state company organization institution band group team film movie

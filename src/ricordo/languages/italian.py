@@ -161,93 +161,87 @@ CALENDAR = base.Calendar(
     range_leads="da|dal|a|al|di|del",
 )  # fmt: skip
 
-_ARTICLES = """il lo la l i gli le del dello della dell dei degli delle al allo alla all ai agli alle dal dallo
-    dalla dall dai dagli dalle nel nello nella nell nei negli nelle sul sullo sulla sull sui sugli sulle col coi"""
-_PREPOSITIONS = """di a da in con su per tra fra del dello della dell dei degli delle al allo alla all ai agli
-    alle dal dallo dalla dall dai dagli dalle nel nello nella nell nei negli nelle sul sullo sulla sull sui
-    sugli sulle col coi verso senza sopra sotto dopo prima durante contro entro oltre presso circa rispetto
-    riguardo d"""
-_AUX = """è e' sono era erano fu furono sarà saranno sia siano essere stato stata stati state sei siamo siete ho
-    hai ha abbiamo avete hanno aveva avevo avevi avevano avrà avere avuto posso puoi può possiamo potete possono
-    potrebbe potrei potresti devo devi deve dobbiamo dovete devono dovrebbe dovrei voglio vuoi vuole vogliono
-    vorrei vorresti conviene bisogna serve servono c"""
+_CONTRACTED = """del dello della dell dei degli delle al allo alla all ai agli alle dal dallo dalla dall dai dagli
+    dalle nel nello nella nell nei negli nelle sul sullo sulla sull sui sugli sulle col coi"""
+_ARTICLES = "il lo la l i gli le"
+_PREPOSITIONS = """di a da in con su per tra fra verso senza sopra sotto dopo prima durante contro entro oltre presso
+    circa rispetto riguardo d"""
+_AUX = """è e' sono era erano fu furono sarà saranno sia siano essere stato stata stati state sei siamo siete ho hai ha
+    abbiamo avete hanno aveva avevo avevi avevano avrà avere avuto posso puoi può possiamo potete possono potrebbe
+    potrei potresti sto stai devo devi deve dobbiamo dovete devono dovrebbe dovrei voglio vuoi vuole vogliono vorrei
+    vorresti conviene bisogna serve servono c"""
 _PAST_FORM = r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]"
-_WH = """che cosa cos quale quali qual chi come quando dove perché perche quanto quanta quanti quante mai"""
-_PRONOUNS = """io tu lui lei noi voi loro mi ti si ci vi lo la li le gli ne me te se ce ve mio mia miei mie tuo
-    tua tuoi tue suo sua suoi sue nostro nostra nostri nostre vostro vostra questo questa questi queste quest
-    quello quella quelli quelle quel quei quegli quell ciò esso essa essi esse qualcosa qualcuno nessuno nessuna
-    niente nulla tutto tutti tutte tutta altro altra altri altre stesso stessa stessi stesse uno una ognuno
-    entrambi entrambe cui"""
-_SMALL = """un uno una e ed o oppure ma però anche se non no sì si poi già ancora sempre mai più meno molto
-    molta molti molte poco poca pochi poche troppo così allora quindi dunque invece ora adesso oggi qui qua lì
-    là solo soltanto proprio quasi forse magari davvero bene male meglio peggio solito genere spesso subito
-    insieme almeno circa ok okay grazie prego ciao favore piacere po pure infine cioè ecco tanto tanta tanti
-    tante ogni qualche alcuni alcune esattamente precisamente solitamente normalmente generalmente veramente
-    ieri domani mentre siccome poiché affinché sebbene né che mediamente"""
-_INTERJECTIONS = """ehm uhm ehi ehilà mah boh beh bè aò ao oh ah eh raga bro lol senti senta ascolta scusa scusi dai vabbè
-    vabbe diciamo insomma comunque cmq ke xke xké xkè nn x qnd praticamente salve buongiorno buonasera
-    buonanotte arrivederci"""
-_VERBS = """abbino accetta accettano accade aggiungere aggiungi aiuta aiutano apre aprire aumenta avviene
-    avvengono basta bastano beve bevono bolle calcola calcolano cambia cambiano cambiò capita causa causano
-    chiama chiamano chiede chiedere chiude cominciare cominciò comincia compra comprare comprende comporta
-    configuro conosce consigli consiglia contiene contengono continua costa costano costava costavano crea
-    creare cresce crescono cucina cuocere cura curare curano cambiare deriva devo dice dicono dire dipende
-    disegna diventa diventare divide dorme dura durano durare durò entrare esegue eseguono esiste esistono evita
-    evitare fa fai fanno fare faccio fatta fatti fatto fece fecero finì finisce finita finito forma formano
-    funziona funzionano funzionare guida impara impedisce impugna impugnare include includono incide indica
-    inizia iniziano iniziare iniziò installa installo insegna interviene inventato invecchia lavora legge
-    leggere manda mangia mangiano mangiare manifesta manifestano misura misurano morì mette mettere metto mostra
-    muore nasce nascono nacque occorre occorrono offre ottiene paga pagano pagare pago parla parlami parliamo
-    parlano parte partono passa perde piace porta posso praticano prende prendere prendo prepara preparano
-    preparare presenta previene prevengono produce produssero provoca provocano pubblicò pulisce raggiunge regge
-    resiste resta richiede richiedono ricava riconosce riduce rimane rinforzano risolve risolvono risponde
-    ritorna sa sai salire scade scegliere scelgo scoppiata scopre scoprì scrisse scritto scrive scrivere
-    scrivono segue sente sentire significa smette soffre soffrono spiega spiegami spiegare spieghi successe
-    succede succedono suggerisce tiene tratta trattano trova trovano trovare trovo usa usano usare usato usi uso
-    vale valgono vede vedere vediamo vince vincere vinse visita vive vivono viveva visse vuol vuole andare
-    andato va vanno vado vai viene vengono venire dimmi dammi fammi descrivi elenca confronta riassumi
-    approfondisci chiarisci mostrami raccontami nato nata nati nate morto morta inventò fondò fondato fondata
-    scoperto scoperta vissuto vissuta"""
-_MODIFIERS = """principale principali maggiore maggiori migliore migliori peggiore peggiori importante
-    importanti possibile possibili tipico tipica tipici tipiche comune comuni diverso diversa diversi diverse
-    vari varie generale generali specifico specifica specifici specifiche attuale attuali recente recenti nuovo
-    nuova nuovi nuove vecchio vecchia grande grandi piccolo piccola piccoli piccole alto alta alti alte basso
-    bassa bassi basse massimo massima massimi massime minimo minima minimi minime medio media medi medie totale
-    totali esatto esatta ufficiale ufficiali originale originali collaterale collaterali primo prima primi prime
-    secondo seconda ultimo ultima ultimi ultime terzo terza buono buona buoni buone bello bella utile utili
-    efficace efficaci sicuro sicura pericoloso pericolosa facile facili difficile difficili normale normali
-    necessario necessaria disponibile disponibili consigliato consigliata consigliati consigliate breve lungo
-    lunga termine veloce veloci conveniente convenienti lento lenta vero vera famoso famosa famosi famose
-    interessante interessanti significativo legale legali adatto adatta adatti"""
+_WH = "che cosa cos quale quali qual chi come quando dove perché perche quanto quanta quanti quante mai"
+_PRONOUNS = """io tu lui lei noi voi loro mi ti si ci vi li ne me te se ce ve mio mia miei mie tuo tua tuoi tue suo sua
+    suoi sue nostro nostra nostri nostre vostro vostra questo questa questi queste quest quello quella quelli quelle
+    quel quei quegli quell ciò esso essa essi esse qualcosa qualcuno nessuno nessuna niente nulla tutto tutti tutte
+    tutta altro altra altri altre stesso stessa stessi stesse uno una ognuno entrambi entrambe cui"""
+_SMALL = """un e ed o oppure ma però anche non no sì poi già ancora sempre più meno molto molta molti molte poco poca
+    pochi poche troppo così allora quindi dunque invece ora adesso oggi qui qua lì là solo soltanto proprio quasi
+    forse magari davvero bene male meglio peggio solito genere spesso subito insieme almeno ok okay grazie prego
+    ciao favore piacere po pure infine cioè ecco tanto tanta tanti tante ogni qualche alcuni alcune esattamente
+    precisamente solitamente normalmente generalmente veramente ieri domani mentre siccome poiché affinché sebbene
+    né mediamente"""
+_INTERJECTIONS = """ehm uhm ehi ehilà mah boh beh bè aò ao oh ah eh raga bro lol senti senta ascolta scusa scusi vabbè
+    vabbe diciamo insomma comunque cmq ke xke xké xkè nn x qnd praticamente salve buongiorno buonasera buonanotte
+    arrivederci"""
+_VERBS = """abbino accetta accettano accade aggiungere aggiungi aiuta aiutano apre aprire aumenta avviene avvengono
+    basta bastano beve bevono bolle calcola calcolano cambia cambiano cambiò capita causa causano chiama chiamano
+    chiede chiedere chiude cominciare cominciò comincia compra comprare comprende comporta configuro conosce
+    consigli consiglia contiene contengono continua costa costano costava costavano crea creare cresce crescono
+    cucina cuocere cura curare curano cambiare deriva devo dice dicono dire dipende disegna diventa diventare divide
+    dorme dura durano durare durò entrare esegue eseguono esiste esistono evita evitare fa fai fanno fare faccio
+    fatta fatti fatto fece fecero finì finisce finita finito forma formano funziona funzionano funzionare guida
+    impara impedisce impugna impugnare include includono incide indica inizia iniziano iniziare iniziò installa
+    installo insegna interviene inventato invecchia lavora legge leggere manda mangia mangiano mangiare manifesta
+    manifestano misura misurano morì mette mettere metto mostra muore nasce nascono nacque occorre occorrono offre
+    ottiene paga pagano pagare pago parla parlami parliamo parlano parte partono passa perde piace porta posso
+    praticano prende prendere prendo prepara preparano preparare presenta previene prevengono produce produssero
+    provoca provocano pubblicò pulisce raggiunge regge resiste resta richiede richiedono ricava riconosce riduce
+    rimane rinforzano risolve risolvono risponde ritorna sa sai salire scade scegliere scelgo scoppiata scopre
+    scoprì scrisse scritto scrive scrivere scrivono segue sente sentire significa smette soffre soffrono spiega
+    spiegami spiegare spieghi successe succede succedono suggerisce tiene tratta trattano trova trovano trovare
+    trovo usa usano usare usato usi uso vale valgono vede vedere vediamo vince vincere vinse visita vive vivono
+    viveva visse vuol vuole andare andato va vanno vado vai viene vengono venire dimmi dammi fammi descrivi elenca
+    confronta riassumi approfondisci chiarisci mostrami raccontami nato nata nati nate morto morta inventò fondò
+    fondato fondata scoperto scoperta vissuto vissuta"""
+_MODIFIERS = """comune comuni generale generali attuale attuali recente recenti nuovo nuova nuovi nuove vecchio vecchia
+    grande grandi piccolo piccola piccoli piccole alto alta alti alte basso bassa bassi basse massimo massima
+    massimi massime minimo minima minimi minime medio media medi medie totale totali esatto esatta ufficiale
+    ufficiali originale originali collaterale collaterali buono buona buoni buone bello bella utile utili efficace
+    efficaci sicuro sicura pericoloso pericolosa facile facili difficile difficili normale normali necessario
+    necessaria disponibile disponibili consigliato consigliata consigliati consigliate breve lungo lunga termine
+    veloce veloci conveniente convenienti lento lenta vero vera interessante interessanti significativo legale
+    legali adatto adatta adatti"""
 # Adjectives that rank or count and never belong to a name.
-_EMPTY = """principale principali maggiore maggiori migliore migliori peggiore peggiori importante importanti
-    possibile possibili tipico tipica tipici tipiche diverso diversa diversi diverse vari varie specifico
-    specifica specifici specifiche famoso famosa famosi famose primo prima primi prime secondo seconda terzo
-    terza ultimo ultima ultimi ultime altro altra altri altre simile simili"""
-_RELATIONAL = """inconveniente inconvenienti pregio pregi controindicazione alternativa alternative ambito ambiti anno anni applicazione applicazioni argomento argomenti
-    aspetto aspetti attore attori autore autrice autori benefici beneficio capacità capitale caratteristica
-    caratteristiche carriera causa cause classe classi clima colore colori complicanze complicazioni componente
-    componenti composizione condizione condizioni conseguenza conseguenze consiglio consigli contenuto
-    controindicazioni costo costi criteri criterio critica critiche cura cure curiosità data date definizione
-    descrizione destinatari diagnosi dieta differenza differenze difetti difetto difficoltà dimensione
-    dimensioni documenti dosaggio dose durata eccezione eccezioni economia effetti effetto elementi elemento
-    epoca esempi esempio esito età eventi evento evoluzione fase fasi fattore fattori figli figlio figlia fine
-    fini fondatore fondatori fonte fonti forma forme formula frequenza funzione funzioni futuro genere generi
-    genitori gradi grado gravità idea idee importanza importo impatto indicazioni influenze
-    ingrediente ingredienti inizio interpretazione inventore ispirazione limite limiti lingua lunghezza luogo
-    luoghi madre marito materiale materiali meccanismo membri metodo metodi misura misure modalità modello
-    modelli moglie morte motivo motivi nascita natura nome nomi norma numero nazionalità obiettivi obiettivo
-    opera opere opinione opzione opzioni orari orario origine origini padre parametri parte parti passaggi
-    passaggio passi passo percentuale pericoli pericolo periodo peso popolazione possibilità precauzioni prezzi
-    prezzo principi principio probabilità problema problemi procedimento procedura processo prodotti prognosi
-    proprietà prospettive protagonista protagonisti punti punto qualità quantità rapporto ragione ragioni regola
-    regole requisiti requisito ricetta rimedi rimedio rischi rischio risultati risultato ruolo ruoli sanzione
-    sanzioni scadenza scadenze scopi scopo sede sedi segni segno significato sintomi sintomo soluzione soluzioni
-    specie stadi stadio statistiche stile storia strategia strumenti struttura successo superficie svantaggi
-    svantaggio tappe tariffa tariffe tasso tecnica tecniche tema temi temperatura tempi tempo teoria terapia
-    terapie termini tipi tipo tipologia tipologie titolo tradizioni trama trattamenti trattamento uso utilizzi
-    utilizzo valore valori vantaggi vantaggio variante varianti velocità versione versioni vita volta volte
-    dettagli dettaglio informazioni informazione personaggi personaggio"""
+_EMPTY = """principale principali maggiore maggiori migliore migliori peggiore peggiori importante importanti possibile
+    possibili tipico tipica tipici tipiche diverso diversa diversi diverse vari varie specifico specifica specifici
+    specifiche famoso famosa famosi famose primo prima primi prime secondo seconda terzo terza ultimo ultima ultimi
+    ultime altro altra altri altre simile simili"""
+_RELATIONAL = """inconveniente inconvenienti pregio pregi controindicazione alternativa alternative ambito ambiti anno
+    anni applicazione applicazioni argomento argomenti aspetto aspetti attore attori autore autrice autori benefici
+    beneficio capacità capitale caratteristica caratteristiche carriera causa cause classe classi clima colore
+    colori complicanze complicazioni componente componenti composizione condizione condizioni conseguenza
+    conseguenze consiglio consigli contenuto controindicazioni costo costi criteri criterio critica critiche cura
+    cure curiosità data date definizione descrizione destinatari diagnosi dieta differenza differenze difetti
+    difetto difficoltà dimensione dimensioni documenti dosaggio dose durata eccezione eccezioni economia effetti
+    effetto elementi elemento epoca esempi esempio esito età eventi evento evoluzione fase fasi fattore fattori
+    figli figlio figlia fine fini fondatore fondatori fonte fonti forma forme formula frequenza funzione funzioni
+    futuro genere generi genitori gradi grado gravità idea idee importanza importo impatto indicazioni influenze
+    ingrediente ingredienti inizio interpretazione inventore ispirazione limite limiti lingua lunghezza luogo luoghi
+    madre marito materiale materiali meccanismo membri metodo metodi misura misure modalità modello modelli moglie
+    morte motivo motivi nascita natura nome nomi norma numero nazionalità obiettivi obiettivo opera opere opinione
+    opzione opzioni orari orario origine origini padre parametri parte parti passaggi passaggio passi passo
+    percentuale pericoli pericolo periodo peso popolazione possibilità precauzioni prezzi prezzo principi principio
+    probabilità problema problemi procedimento procedura processo prodotti prognosi proprietà prospettive
+    protagonista protagonisti punti punto qualità quantità rapporto ragione ragioni regola regole requisiti
+    requisito ricetta rimedi rimedio rischi rischio risultati risultato ruolo ruoli sanzione sanzioni scadenza
+    scadenze scopi scopo sede sedi segni segno significato sintomi sintomo soluzione soluzioni specie stadi stadio
+    statistiche stile storia strategia strumenti struttura successo superficie svantaggi svantaggio tappe tariffa
+    tariffe tasso tecnica tecniche tema temi temperatura tempi tempo teoria terapia terapie termini tipi tipo
+    tipologia tipologie titolo tradizioni trama trattamenti trattamento uso utilizzi utilizzo valore valori vantaggi
+    vantaggio variante varianti velocità versione versioni vita volta volte dettagli dettaglio informazioni
+    informazione personaggi personaggio"""
 
 _ABOUT = (
     r"(?:di|del|dello|della|dell|dei|degli|delle|a|ad|al|allo|alla|all|ai|agli|alle|su|sul|sullo|sulla|sull|sui|sugli"
@@ -273,7 +267,7 @@ _AFTERTHOUGHT = r"(?: ,)?(?: (?:scusa|scusami|però|invece|veramente|per favore|
 
 FOLLOWUPS = FollowUpWords(
     code="it",
-    function_words=words(_SMALL, _INTERJECTIONS, _PRONOUNS, _WH, _PREPOSITIONS, _AUX, _ARTICLES),
+    function_words=words(_SMALL, _INTERJECTIONS, _PRONOUNS, _WH, _PREPOSITIONS, _AUX, _ARTICLES, _CONTRACTED),
     verbs=words(_VERBS),
     modifiers=words(_MODIFIERS, _EMPTY),
     empty_adjectives=words(_EMPTY),
@@ -281,10 +275,10 @@ FOLLOWUPS = FollowUpWords(
     clause_words=words("e ed o ma se che quando perché perche mentre cui dove quindi però oppure siccome"),
     coordinators=words("e ed o"),
     relatives=words("che cui"),
-    articles=words(_ARTICLES),
+    articles=words(_ARTICLES, _CONTRACTED),
     indefinite=words("un uno una"),
     links=words("di del dello della dell dei degli delle d"),
-    prepositions=words(_PREPOSITIONS),
+    prepositions=words(_PREPOSITIONS, _CONTRACTED),
     auxiliaries=words(_AUX),
     linking_verbs=words("è sono era erano diventa diventano resta restano rimane rimangono sembra sembrano"),
     verb_particles=words("si non mi"),
@@ -294,7 +288,9 @@ FOLLOWUPS = FollowUpWords(
     manner_words=words("come quando dove perché"),
     question_words=words(_WH),
     relational=words(_RELATIONAL),
-    time_nouns=words("anno mese settimana giorno sera mattina notte volta momento secolo estate inverno weekend"),
+    time_nouns=words(
+        "anno mese settimana giorno sera mattina notte volta momento secolo stagione estate inverno weekend"
+    ),
     general_nouns=words(
         """regione paese città zona stato azienda società organizzazione gruppo squadra film libro romanzo album
         canzone serie malattia patologia condizione disturbo infezione farmaco medicinale vaccino sistema teoria

@@ -189,11 +189,9 @@ def _followups_of(known: tuple["Language", ...]) -> tuple["FollowUpWords", ...]:
     return tuple(each.followups for each in known)
 
 
-def language_of(
-    text: str, known: Sequence["FollowUpWords"] | None = None, default: "FollowUpWords | None" = None
-) -> "FollowUpWords":
+def language_of(text: str, default: "FollowUpWords | None" = None) -> "FollowUpWords":
     """The language whose grammar and common words a text uses most; `default`, or the first, where it uses none."""
-    tables = followup_languages() if known is None else tuple(known)
+    tables = followup_languages()
     scores = _scores(text[:1000], tables)
     best = max(scores, default=0)
     if best == 0:

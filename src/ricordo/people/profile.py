@@ -228,11 +228,6 @@ def _local_now(engine: Engine) -> datetime:
     return local_time(engine, engine.clock.now())
 
 
-def facts_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
-    """The facts known at a moment, in the order they became known."""
-    return tuple(sorted((fact for fact in facts if fact.known_at(moment)), key=lambda fact: (fact.valid_from, fact.id)))
-
-
 def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
     """The current facts by importance: pinned, instructions, name, ways of learning, what answers must heed, the rest.
 

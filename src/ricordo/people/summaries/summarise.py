@@ -240,12 +240,11 @@ def summarise_session(
     counter: "TokenCounter",
     *,
     limit_tokens: int = SESSION_TOKENS,
-    language: str | None = None,
     writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
 ) -> SummaryDraft | None:
     """A summary of a whole session in its own language; None if it is empty."""
-    spoken = language or conversation_language(turns)
+    spoken = conversation_language(turns)
     return summarise(turns, None, limit_tokens, counter, spoken, writer=writer, leave_out=leave_out)
 
 
@@ -272,7 +271,6 @@ class Title:
 def make_title(
     turns: Sequence["Turn"],
     *,
-    language: str | None = None,
     writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
     suspicious: Callable[[str], bool] | None = None,
@@ -287,7 +285,7 @@ def make_title(
 
     said = quotable_messages(turns, leave_out)[: 2 * _MESSAGES]
     calm = [message for message in said if not refused(message.content[:_CHARACTERS])]
-    spoken = language or detect_language(message.content for message in calm if message.role == "user")
+    spoken = detect_language(message.content for message in calm if message.role == "user")
     if writer is not None and calm:
         if (made := _by_model(calm, spoken, writer)) and not refused(made):
             return Title(made, writer.llm.name)
