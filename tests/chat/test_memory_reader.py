@@ -12,6 +12,7 @@ import ricordo
 from ricordo import Memory
 from ricordo.chat.answerability import ANSWERED_FROM
 from ricordo.chat.pipeline import Chat
+from ricordo.chat.question import dialogue_act
 from ricordo.chat.response import ChatRequest, ChatResponse, Understood
 from ricordo.errors import StoreUnavailable
 from ricordo.languages.registry import language
@@ -1027,3 +1028,55 @@ def test_names_without_a_number_are_asked_back(
     told_before(memory, "leo", [(said, "OK.")])
     answer = ask(memory, question, user="leo").message
     assert all(name in answer.partition("\n")[0] for name in names)
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("my boyfriend Luca is a chef", "what does my boyfriend do"),
+        ("la mia povera zia Iole faceva la sarta", "che mestiere faceva Iole?"),
+        ("Ella plays the cello", "which instrument does Ella play"),
+        ("alleno i pulcini della Virtus", "che squadra alleno?"),
+        ("my car's a 2014 skoda", "what car do i drive"),
+        ("training for the Oslo marathon, it's on 24 May", "when's the marathon"),
+        ("mi alleno per la maratona di Roma, è il 22 marzo", "quand'è la maratona"),
+    ],
+)
+def test_what_a_sentence_says_outright_is_certain(memory: Memory, said: str, question: str) -> None:
+    """A sentence with all that a question says and what can be its answer is no nearest one."""
+    told_before(memory, "ida", [(said, "Ok.")])
+    answer = ask(memory, question, user="ida").message
+    assert said in answer
+    assert not answer.startswith((language("en").reader.unsure, language("it").reader.unsure))
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("He likes jazz and hot sauce.", "do I like jazz?"),
+        ("Gli piacciono il jazz e la salsa piccante.", "mi piace il jazz?"),
+        ("se vincessi al lotto mi comprerei una casa in Toscana", "ho una casa?"),
+        ("we took a lodger, the kids are Ida and Bo", "what school does Ida go to?"),
+    ],
+)
+def test_another_ones_value_or_a_hypothesis_is_never_certain(memory: Memory, said: str, question: str) -> None:
+    """What is said of another, or only supposed, answers no question about the user."""
+    told_before(memory, "ida", [(said, "Ok.")])
+    phrases = [language(code).reader for code in ("en", "it")]
+    starts = tuple(line for each in phrases for line in (each.unsure, each.absent))
+    assert ask(memory, question, user="ida").message.startswith(starts)
+
+
+def test_a_correction_of_a_correction_counts(memory: Memory) -> None:
+    """Each of the messages right after one may correct another part of it: the day, then the time."""
+    said = ["Ho il dentista lunedì alle 15.", "no aspetta, è martedì", "scusa, anche l'ora è sbagliata: è alle 16:30"]
+    told_before(memory, "ida", [(each, "Ok.") for each in said])
+    answer = ask(memory, "a che ora ho il dentista?", user="ida").message
+    assert "16:30" in answer
+    assert "alle 15" not in answer
+
+
+@pytest.mark.parametrize("message", ["waht is the capital of Canada", "qunado parte il treno"])
+def test_a_slip_in_the_question_word_is_read(message: str) -> None:
+    """Letters in the wrong order leave a question a question."""
+    assert dialogue_act(message).act == "question"

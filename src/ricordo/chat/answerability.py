@@ -429,9 +429,15 @@ def _may_count(asked: MemoryQuestion, new: ScoredMemory, best: ScoredMemory) -> 
 
 def lacks_detail(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:
     """Whether a question wants something of a certain type, as a clock time, that none of the messages holds."""
-    if asked.precise in ("clock", "duration", "frequency"):
-        return not any(_PRECISELY_HELD[asked.precise].search(folded(each.passage.text)) for each in chosen)
+    if not any(holds_precisely(asked, each.passage.text) for each in chosen):
+        return True
     return asked.wanted in _MUST_HOLD and not any(each.answers for each in chosen)
+
+
+def holds_precisely(asked: MemoryQuestion, text: str) -> bool:
+    """Whether a text has the clock time, duration or frequency that a question wants; true where it wants none."""
+    exact = asked.precise in ("clock", "duration", "frequency")
+    return not exact or _PRECISELY_HELD[asked.precise].search(folded(text)) is not None
 
 
 def lacks_purpose(asked: MemoryQuestion, chosen: Sequence[ScoredMemory]) -> bool:

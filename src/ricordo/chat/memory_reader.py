@@ -5,24 +5,28 @@ answer. Nothing is concluded: every sentence beside the fixed phrases is a quote
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ricordo.chat.answerability import (
+    ANSWERED_FROM,
     DENIED,
     POINTING,
     RELATED_FROM,
     Findings,
     ScoredMemory,
+    holds_precisely,
     lacks_detail,
     lacks_purpose,
     score_memory,
     stems_of,
 )
 from ricordo.chat.passages import best_part, shortened
-from ricordo.chat.past import UNTYPED, MessageWords, alternatives, enumerates, speaks_of_person
+from ricordo.chat.past import NAMING, UNTYPED, MessageWords, alternatives, enumerates, speaks_of_person
 from ricordo.chat.question import (
     FIRST_PERSON,
     SMALL_TALK,
@@ -39,6 +43,8 @@ from ricordo.chat.question import (
 from ricordo.languages.dates import periods, relative_day
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.text import sentences
+from ricordo.people.facts.clauses import supposes
 from ricordo.people.facts.merge import group_of
 from ricordo.people.facts.statements import announces, facts_of_message
 
@@ -74,8 +80,19 @@ _THIRD_PERSON = AnyLanguage(r"\W*(?:<dialogue.held:third_person>)\s")
 _CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
 _INTRODUCTION = AnyLanguage(r"\W*(?:<dialogue.wanted:introduction>)\b", flags=0)
 _ENDS = [AnyLanguage(rf"\b(?:<dialogue.wanted:{end}_said>)", flags=0) for end in ("first", "last")]
+# Words of a question that its answer need not repeat, by what it wants.
+_REPEATED = {
+    kind: AnyLanguage(rf"(?:<dialogue.held:repeated_{kind or 'any'}>)", flags=0)
+    for kind in ("", "place", "time", "trade")
+}
+_BY_SENTENCE = frozenset(("", "place", "time"))  # wanted things that one sentence seldom holds two of
+_TRADE_ASKED = AnyLanguage(r"\b(?:<dialogue.wanted:trade>)\b", flags=0)
+_TRADE = AnyLanguage(r"<dialogue.held:trade>", flags=0)
+_OBJECT = AnyLanguage(r"\b(?:<dialogue.asked_noun>)[^\W\d_]+ (?:<dialogue.held:object_of>)(?P<verb>\w{4,})", flags=0)
+_DEFINITE = AnyLanguage(r"\W*(?:<dialogue.held:definite>)\b", flags=0)
+_MOST_TOLD = 6  # messages, best first, of which one may tell outright what is asked for
 _FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
-_FEW_WORDS = 6  # of a statement that says nothing of its speaker and is not repeated
+_FEW_WORDS, _SUBJECTS = 6, 3  # a statement that says nothing of its speaker is repeated from these on
 _UNKNOWING = AnyLanguage(r"\b(?:<dialogue.unknowing>)\b", flags=0)  # "I never remember what…": a question, too
 _BRIEF = AnyLanguage(r"\b(?:<dialogue.brief>)\b", flags=0)
 
@@ -140,9 +157,15 @@ class MemoryReader:
             return MemoryAnswer(said.nothing_yet, 1.0)
         if not said_facts and announces(act.content):
             return self.small_talk(DialogueAct("okay", act.content))
-        spoken = MessageWords.of(act.content).plain
+        words = MessageWords.of(act.content)
+        spoken, subjects = words.plain, len(words.subjects()) + len(words.names) + bool(words.matching("time"))
         remark = phrase == said.noted and not (learned or act.about_oneself or _CORRECTED.search(folded(act.content)))
-        told = len(spoken) > _FEW_WORDS or _NUMBER.search(act.content) or _THIRD_PERSON.match(act.content)
+        told = (
+            len(spoken) > _FEW_WORDS
+            or subjects >= _SUBJECTS
+            or _NUMBER.search(act.content)
+            or _THIRD_PERSON.match(act.content)
+        )
         if (remark and not (told and spoken)) or (act.act == "statement" and len(spoken) < 2):
             thanked = not language_by_code(self._code).followups.thanks.isdisjoint(spoken)
             return self.small_talk(DialogueAct("thanks" if thanked else "okay", act.content))
@@ -205,7 +228,14 @@ class MemoryReader:
             line = self._phrases.which.replace("{names}", ", ".join(names))
             asking = self._quoted([holder], asked, findings.related)
             return replace(asking, text=f"{line}\n{asking.text}", options=tuple(names))
-        if found and not (asked.is_personal or findings.related >= _MEANT_FROM or _is_spoken_of(asked, found)):
+        outright = _outright(asked, findings, found, self._past)
+        if outright:  # it answers for certain, whatever is more like the question
+            current = findings.current if outright[0] is every[0] else None
+            findings = replace(findings, current=current, answered=max(findings.answered, ANSWERED_FROM))
+            found = tuple(outright)
+        if found and not (
+            outright or asked.is_personal or findings.related >= _MEANT_FROM or _is_spoken_of(asked, found)
+        ):
             return None  # a question for anybody, and none of its words was said
         if not any(speaks_of_person(each.passage, asked) for each in found[:_MOST_QUOTES]):
             return None  # "what is my husband called", and only the son was talked of
@@ -215,8 +245,8 @@ class MemoryReader:
         if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
-        outright = bool(found) and (_is_told(asked, found[0].passage.text) or _is_introduced(asked, found[0]))
-        certain = findings.is_answer or named or outright
+        certain = bool(found) and (findings.is_answer or named or _is_introduced(asked, found[0]))
+        certain = certain and not _is_of_another(asked, found[0].passage.text)
         if not found or missing or not (certain or findings.is_near):
             return None
         chosen = self._chosen(found, findings, asked, earlier)
@@ -249,8 +279,11 @@ class MemoryReader:
         """What corrects the best message right after it ("no wait, make it Tuesday"), if that holds a wanted thing."""
         if best.passage.role != "user" or asked.wanted in UNTYPED:
             return None
-        said = [each for each in self._past.after(best.passage) if _CORRECTED.search(folded(each.text))]
-        told = [each for each in said if MessageWords.of(each.text).fillers(asked)]
+        after = self._past.after(best.passage)
+        said = list(takewhile(lambda each: _CORRECTED.search(folded(each.text)) is not None, after))
+        told = [
+            each for each in said if MessageWords.of(each.text).fillers(asked) and holds_precisely(asked, each.text)
+        ]
         return replace(best, passage=told[-1]) if told else None
 
     def _before(self, found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
@@ -555,25 +588,107 @@ def _own_statements(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> lis
     return [each for each in said if any(pattern.search(folded(each.text)) for pattern in patterns)]
 
 
-def _is_told(asked: MemoryQuestion, text: str) -> bool:
-    """Whether one clause holds every word of a question and something of the wanted type: "my dog is called Rex"."""
-    if not asked.terms or asked.wanted in UNTYPED:
-        return False
+def _outright(
+    asked: MemoryQuestion, findings: Findings, found: Sequence[ScoredMemory], past: "Past"
+) -> list[ScoredMemory]:
+    """The messages with one in front that tells outright what is asked for; empty if none does.
+
+    Of several that count the same the newest alone counts. What the models hold for the answer stays in front.
+    """
+    if not (found and asked.terms) or asked.wanted == "reason" or (asked.is_yes_no and asked.wanted in UNTYPED):
+        return []
+    said = list(found[: 1 if findings.is_answer and not asked.counts else _MOST_TOLD])
+    telling = [
+        each
+        for each in said
+        if each.passage.role == asked.speaker and _is_told(asked, each.passage.text, partial(past.before, each.passage))
+    ]
+    if asked.counts and telling[:1] == said[:1]:
+        newest = max(telling, key=lambda each: each.passage.said_at)
+        return [newest, *(each for each in found if each not in telling)]
+    if not telling or (findings.is_answer and telling[0] is not found[0]):
+        return []
+    return [telling[0], *(each for each in found if each is not telling[0])]
+
+
+def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> bool:
+    """Whether one sentence says all that a question does, and something that can be its answer: "my dog is Rex".
+
+    A word that only repeats what is wanted, as "stay" beside "where", may be missing, and so may what a pronoun stands
+    for, if the user said it right before.
+    """
     words = MessageWords.of(text)
-    heard_at = words.heard(asked)
-    for clause in {words.clauses[at] for at in words.fillers(asked)}:
-        here = (numbers for at, numbers in heard_at.items() if words.clauses[at] == clause)
-        if len(frozenset[int]().union(*here)) == len(asked.terms):
+    if asked.wanted not in UNTYPED and words.holds_in_clause(asked):
+        return True
+    trade = asked.wanted in UNTYPED and _TRADE_ASKED.search(asked.text) is not None
+    needed = _needed(asked, "trade" if trade else asked.wanted)
+    heard_at = {at: numbers & needed for at, numbers in words.heard(asked).items() if numbers & needed}
+    fillers = sorted({*words.fillers(asked), *words.also_fit(asked)})
+    for start, end in sentences(text):
+        sentence = folded(text[start:end])
+        if sentence.endswith("?") or supposes(sentence) or not holds_precisely(asked, sentence):
+            continue
+        if (DENIED.search(sentence) is None) != (DENIED.search(asked.text) is None):
+            continue
+        inside = [at for at, (first, _) in enumerate(words.spans) if start <= first < end]
+        here = [at for at in inside if at in heard_at]
+        missing = needed.difference(*(heard_at[at] for at in here))
+        if here and missing and asked.wanted in _BY_SENTENCE and POINTING.search(sentence):
+            missing = missing.difference(*MessageWords.of(before()).heard(asked).values())
+        if missing or not here:
+            continue
+        if trade:
+            return _TRADE.search(sentence) is not None
+        if _is_filled(asked, words, [at for at in fillers if at in inside], here):
             return True
     return False
 
 
+def _needed(asked: MemoryQuestion, wanted: str) -> frozenset[int]:
+    """The numbers of the words of a question that its answer has to hold."""
+    every = frozenset(range(len(asked.terms)))
+    spare = [forms(word) for word in asked.words if wanted in _REPEATED and _REPEATED[wanted].fullmatch(word)]
+    kind = [forms(asked.noun)] if wanted in _BY_SENTENCE and not asked.counts else []  # "which year", "what instrument"
+    left = (frozenset(at for at in every if asked.terms[at] not in gone) for gone in ([*spare, *kind], spare))
+    return next(filter(None, left), every)
+
+
+def _is_filled(asked: MemoryQuestion, words: MessageWords, fillers: Sequence[int], here: Sequence[int]) -> bool:
+    """Whether something in a sentence can be the answer, as it stands to the words of the question `here`."""
+    if asked.wanted in NAMING:
+        return words.are_linked(fillers, here)
+    if asked.wanted == "place":
+        return any(words.is_placed(at) and words.clauses[at] in {words.clauses[one] for one in here} for at in fillers)
+    if asked.wanted:
+        return asked.wanted == "time" and bool(fillers)
+    if not (asked.is_personal or FIRST_PERSON.search(asked.text) or asked.names or _DEFINITE.match(asked.text)):
+        return False  # "what is gluten", and gluten was spoken of
+    noun, like = forms(asked.noun), synonyms(asked.noun)
+    if asked.noun and not any(heard(noun, like, words.stems[at]) for at in here):
+        verb = _OBJECT.search(asked.text)  # "which instrument does Ella play": "plays the cello"
+        if verb is None:
+            return False
+        here = [at for at in here if heard(forms(verb["verb"]), frozenset(), words.stems[at])]
+    elif all(words.plain[at] in asked.names for at in here):
+        return False
+    return any(words.leads_to(at, fillers) for at in here)
+
+
+def _is_of_another(asked: MemoryQuestion, text: str) -> bool:
+    """Whether a message says of another, or only supposes, what "do I like jazz?" asks of the user."""
+    if not (asked.is_yes_no and FIRST_PERSON.search(asked.text)):
+        return False
+    parts = (text[start:end] for start, end in sentences(text))
+    said = [folded(part) for part in parts if MessageWords.of(part).heard(asked)]
+    return bool(said) and not any(FIRST_PERSON.search(each) and not supposes(each) for each in said)
+
+
 def _borne_out(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
     """The newest message in which the user says of themselves all that "am I a vegetarian?" asks, or denies it."""
-    if not (asked.is_yes_no and asked.is_personal and asked.terms):
+    if not (asked.is_yes_no and asked.terms and FIRST_PERSON.search(asked.text)):
         return []
     own = [each for each in found if each.coverage == 1 and _may_be_own(each.passage)]
-    own = [each for each in own if FIRST_PERSON.search(folded(each.passage.text))]
+    own = [each for each in own if not _is_of_another(asked, each.passage.text)]
     return sorted(own, key=lambda each: each.passage.said_at)[-1:]
 
 

@@ -39,7 +39,8 @@ READER = "reader"
 _NOT_TALK = (READER, "clarification", "safety")  # answerers whose answers are no source
 _TOLD_TURNS = 40  # of a session that is told
 _SEARCHED = 24
-_CORRECTED_WITHIN = 2  # turns after a message in which it is corrected
+_NEAR_TURNS = 6  # looked at for what was said right before or after a message
+_CORRECTED_WITHIN = 2  # messages after one in which it is corrected
 _FORGOTTEN_FROM = 0.6  # share of the words of what is to be forgotten that one sentence holds
 _SESSIONS = 40  # sessions looked at for the talk of a day
 
@@ -246,11 +247,16 @@ class Past:
         return []
 
     def after(self, passage: MemoryPassage) -> list[MemoryPassage]:
-        """What the user said in the turns right after a message."""
-        number = passage.turn_number
-        turns = self._memory.store.turns.page(
-            self._owner, passage.session_id, after=number, before=number + _CORRECTED_WITHIN + 1
-        )
+        """What the user said right after a message."""
+        return self._near(passage, passage.turn_number, passage.turn_number + _NEAR_TURNS)[:_CORRECTED_WITHIN]
+
+    def before(self, passage: MemoryPassage) -> str:
+        """What the user said right before a message; empty for the first one."""
+        said = self._near(passage, passage.turn_number - _NEAR_TURNS, passage.turn_number)
+        return said[-1].text if said else ""
+
+    def _near(self, passage: MemoryPassage, after: int, before: int) -> list[MemoryPassage]:
+        turns = self._memory.store.turns.page(self._owner, passage.session_id, after=max(0, after), before=before)
         return [each for turn in turns for each in self._read(turn, {}) if each.role == "user"]
 
     def forget_about(self, content: str) -> tuple[list["Fact"], list[MemoryPassage]]:
@@ -344,6 +350,7 @@ _RELATIVE = AnyLanguage(r"(?:<dialogue.relatives>)", flags=0)
 _CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
 _SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
 _OWN_AGE = AnyLanguage(r"\b(?:<dialogue.first_person>)\s*$", flags=0)
+_CALLED = AnyLanguage(r"(?:<dialogue.wanted:name>)", flags=0)
 _LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
 _WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
@@ -424,6 +431,36 @@ class MessageWords:
             small = language(guess_language(self.text)).vocabulary.stop_words
             return [at for at, word in enumerate(self.plain) if word not in small and len(word) > 2]
         return self.matching(kind)
+
+    def holds_in_clause(self, asked: MemoryQuestion) -> bool:
+        """Whether one clause holds every word of a question and something of the wanted type."""
+        heard_at = self.heard(asked)
+        for clause in {self.clauses[at] for at in self.fillers(asked)}:
+            here = (numbers for at, numbers in heard_at.items() if self.clauses[at] == clause)
+            if len(frozenset[int]().union(*here)) == len(asked.terms):
+                return True
+        return False
+
+    def also_fit(self, asked: MemoryQuestion) -> list[int]:
+        """The places of words that a message calls by a name, or of numbers where anything is wanted."""
+        if asked.wanted in UNTYPED:
+            return self.matching("number")
+        small = language(guess_language(self.text)).vocabulary.stop_words | asked.words
+        called = (at for at in range(1, len(self.plain)) if _CALLED.fullmatch(self.plain[at - 1]))
+        return [at for at in called if self.plain[at] not in small] if asked.wanted in ("name", "person") else []
+
+    def is_placed(self, at: int) -> bool:
+        """Whether a word stands right behind a preposition of place, or an article and one."""
+        return any(_WHERE.fullmatch(word) for word in self.plain[max(0, at - 2) : at])
+
+    def leads_to(self, at: int, fillers: Sequence[int]) -> bool:
+        """Whether a filler follows a word of its clause after small words only, a number also a preposition."""
+        small = language(guess_language(self.text)).vocabulary.stop_words
+        then = next((one for one in fillers if at < one <= at + _FARTHEST_LINK), at)
+        joined = self.clauses[then] == self.clauses[at] or self.text[self.spans[at][1]] == ":"
+        number = self.plain[then][0].isdigit()
+        between = self.plain[at + 1 : then]
+        return then > at and joined and all(w in small and (number or not _WHERE.fullmatch(w)) for w in between)
 
     def tells_which(self, noun: frozenset[str], alike: frozenset[str]) -> bool:
         """Whether a noun is said with a word right before or behind it that may tell which one is meant."""

@@ -9,13 +9,16 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ricordo.followups.parse import small_talk
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.languages.text import fold, guess_language, sentences
 from ricordo.limits import readable
 from ricordo.recall.evidence import snowball_stem, tokens
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import Language
 
 # An introduction before a comma: "hello, I am Anna, what is…".
 _INTRODUCTION = AnyLanguage(r"\W*(?:<questions.introductions>)\b", flags=0)
@@ -170,7 +173,7 @@ class DialogueAct:
 
 def dialogue_act(message: str) -> DialogueAct:
     """The act of a message."""
-    plain = folded(message)
+    plain = folded(_spelled(message))
     small = small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
@@ -253,6 +256,7 @@ _LISTING = AnyLanguage(r"\b(?:<dialogue.listing>)\b", flags=0)
 _COUNTING = AnyLanguage(r"\b(?:<dialogue.counting>)\b", flags=0)
 _CAPITALIZED = re.compile(r"(?<=[^.!?:“«\"\s] )[A-ZÀ-Ý][a-zà-ÿ][\w-]*")
 _SHORTEST_BEGINNING = 4
+_OPENING_WORD = re.compile(r"[^\W\d_]+")
 _SYNONYM, _ALIKE = 0.7, 0.75
 
 
@@ -324,8 +328,25 @@ class MemoryQuestion:
         return _OWN_NAME.search(self.text) is not None or (self.wanted == "name" and not self.terms)
 
 
+@lru_cache(maxsize=8)
+def _slips(known: "tuple[Language, ...]") -> dict[tuple[str, str], str]:
+    """The question words of all languages by their first letter and their letters in order."""
+    wh = (word for each in known for word in each.dialogue.wh_words.split("|") if len(word) >= _SHORTEST_BEGINNING)
+    return {(word[0], "".join(sorted(word))): word for word in wh}
+
+
+def _spelled(message: str) -> str:
+    """A message whose first word is a question word with letters in the wrong order ("waht", "qunado"), put right."""
+    opening = _OPENING_WORD.match(message)
+    if opening is None:
+        return message
+    word = opening[0].lower()
+    return _slips(languages()).get((word[0], "".join(sorted(word))), opening[0]) + message[opening.end() :]
+
+
 def memory_question(question: str) -> MemoryQuestion:
     """Read a question about the past."""
+    question = _spelled(question)
     plain = folded(question)
     asking = all_words("questions.asking_words")
     small = language(guess_language(question)).vocabulary.stop_words

@@ -1132,6 +1132,10 @@ READER = base.ReaderPhrases(
     translated_notes={"{}": "{}"},  # the rooms write their notes in English
 )
 
+_TRADES = (
+    r"(?!(?:\w*other|never|better|single|sister|daughter|over|under|fighter|newcomer|beginner)\b)(?:\w{3,}(?:er|or|ist|ian|eer|ress|ant|smith|man|woman)|nurse|cook|chef|vet"
+    r"|clerk|guard|agent|guide|pilot|midwife|coach|priest|mason|nun|notary)"
+)
 DIALOGUE = base.DialogueWords(
     greetings=(
         r"hi+|hello+|hey+|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up|what's up|sup|it's me(?: again)?|nice to meet you|are you there"
@@ -1144,7 +1148,7 @@ DIALOGUE = base.DialogueWords(
         r"|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
-        r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?(?:what|whats|what's|wat|wot|wats|which|wich|wen|wens"
+        r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?(?:were (?=do\b|does\b|did\b)|what|whats|what's|wat|wot|wats|which|wich|wen|wens"
         r"|who|whos|who's|whom|whose|where|wheres|where's|when|whens|when's|why|how|hows|how's|(?:do|does|did|can|could|should|shall|would|will|is|are|am|was|were|has|have"
         r"|had)(?:n't)? (?:i|you|u|we|he|she|it|they|the|my|our|your|there|this|that|any)\b"
         r"|(?:is|are|does) (?!(?:fine|ok|okay|great|good|nice|not|all|so|very|too)\b)\w+ \w+)"
@@ -1215,7 +1219,7 @@ DIALOGUE = base.DialogueWords(
             r"|score|grade|percent|pressure|level"
         ),
         "time": r"when|what (?:time|day|days|date|year|month)|which (?:day|days|date|year|month|evening|morning)|until when|since when",
-        "place": r"where|where's|(?:which|what) (?:city|town|country|place|street|village|address|area|region)|address",
+        "place": r"where|where's|wheres|were (?=do\b|does\b|did\b)|(?:which|what) (?:city|town|country|place|street|village|address|area|region)|address",
         "person": r"who|whom|whose|who's|whos|which (?:person|friend|colleague|doctor|teacher|brother|sister)",
         "reason": r"why|how come|what for",
         "help": r"(?:don'?t|do not|can'?t|cannot|didn'?t) (?:really |quite |fully )?(?:get|understand|follow|grasp)(?: the (?:part|bit|thing) (?:about|on|with))?",
@@ -1230,6 +1234,7 @@ DIALOGUE = base.DialogueWords(
         "duration": r"how long|how many (?:minutes|hours|days|nights|weeks|months|years)",
         "frequency": r"how often|how many times|how regularly",
         "date": r"(?:what|which) (?:day|days|date|evening|morning|weekday|month)|when",
+        "trade": r"what (?:do|does|did) (?!i\b|we\b|you\b|it\b|they\b)(?:\w+ ){1,3}do(?= for (?:a living|work)|\W*$)|(?:job|profession|occupation|trade)(?=\W*$)",
         "unit_time": r"how (?:long|often|fast|far|late|early|old)|times?|(?:second|minute|hour|day|night|week|month|year)s|takes?|lasts?|pace",
         "unit_money": r"how much|pounds?|euros?|dollars?|quid|money",
         "unit_length": r"how (?:far|long|high|tall|deep|wide|big|large|thick|fast)|distance|height|size|speed|pace|kilomet\w+|miles?|met(?:re|er)s?|feet|runs?|walks?",
@@ -1272,7 +1277,17 @@ DIALOGUE = base.DialogueWords(
         "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
         "third_person": r"(?:s?he|it|they)(?:'s|'re| \w+)",
         "plural_of": r"my|our|his|her|their|the",
-        "pronoun": r"it|its|he|she|they|them|him|her|ones?",
+        "pronoun": r"it|its|he|hes|she|shes|they|them|him|her|there|ones?",
+        "repeated_any": r"drive|own|possess|kindly",
+        "repeated_place": r"live|lives|living|sleep|sleeping|stay|stays|staying|based|located|meet|city|town|country",
+        "repeated_time": r"stay|stays|staying|due|booked|held|happen\w*|falls?|deadline",
+        "repeated_trade": r"job|work|works|working|profession|occupation|trade|living",
+        "trade": (
+            rf"\b(?:(?:is|was|'s|hes|shes|as) (?:now |still )?(?:an?|the)|are|were) (?:[\w-]+ ){{0,3}}?(?:{_TRADES})s?\b"
+            r"|\b(?:works?|worked|working|teach(?:es)?|taught) (?!out\b|on\b)\w+|\bfor a living\b|\bby (?:trade|profession)\b|\bretired\b"
+        ),
+        "object_of": r"(?:do|does|did) (?:(?:my|our|the) )?\w+ ",
+        "definite": r"(?:what|which|who)(?:'s|s| is| are| was| were) the",
         "unit_time": r"sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|nights?|weeks?|months?|years?|yrs?",
         "unit_money": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?",
         "unit_length": r"[ck]?m|mm|kilomet\w+|miles?|(?:centi|milli)?met(?:re|er)s?|feet|foot|inch(?:es)?|yards?",
@@ -1285,10 +1300,9 @@ DIALOGUE = base.DialogueWords(
         ),
         "own_home": r"\b(?:i|we|i'm|we're|i've) (?:\w+ )?(?:liv(?:e|ed|ing)|moved|based|settled) (?:\w+ )?(?:in|to|at|near|on)\b",
         "own_work": (
-            r"\bi (?:now |also )?(?:teach|work|worked) (?:\w+ ){0,2}(?:at|for|in|as|to)\b|(?:\b(?:i'm|im|i am|i was|i've been|work\w* as|trained as|job as) (?:an? "
-            r"|the )(?:[\w-]+ ){0,3}?|\b(?:retired|freelance|qualified) (?:\w+ ){0,2}?|^(?:\w+ ){0,3}?(?=\w+ here\b)|, (?:an? )?(?=\w+ (?:from|in|at|by)\b))(?!(?:\w*other"
-            r"|never|better|single|sister|daughter|over|under|fighter|newcomer|beginner)\b)(?:\w{3,}(?:er|or|ist|ian|eer|ress|ant|smith|man|woman)|nurse|cook|chef|vet"
-            r"|clerk|guard|agent|guide|pilot|midwife|coach|priest|mason|nun|notary)\b|\bfor a living\b|\bby (?:trade|profession)\b"
+            rf"\bi (?:now |also )?(?:teach|work|worked) (?:\w+ ){{0,2}}(?:at|for|in|as|to)\b|(?:\b(?:i'm|im|i am|i was|i've been|work\w* as|trained as|job as) (?:an? "
+            r"|the )(?:[\w-]+ ){0,3}?|\b(?:retired|freelance|qualified) (?:\w+ ){0,2}?|^(?:\w+ ){0,3}?(?=\w+ here\b)|, (?:an? )?(?=\w+ (?:from|in|at|by)\b))"
+            rf"(?:{_TRADES})\b|\bfor a living\b|\bby (?:trade|profession)\b"
         ),
         "reason": r"\bbecause|\bcos\b|\bcause\b|\bsince\b|\bso\b|\bas\b|\bdue to|\bfor\b|\bto\b|otherwise",
     },

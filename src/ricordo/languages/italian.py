@@ -1268,6 +1268,11 @@ READER = base.ReaderPhrases(
     },
 )
 
+_TRADES = (
+    r"(?!(?:ottim|pessim|volont)\w+)(?:\w{2,}(?:ista|tore|trice|aio|aia|iere|iera|olog[oa]|ario|aria|metra)|medico|cuoc[oa]|sart[oa]|avvocat[oa]|operai[oa]|maestr[oa]"
+    r"|contadin[oa]|imbianchin[oa]|postin[oa]|bagnin[oa]|ballerin[oa]|insegnante|badante|cantante|docente|agente|dirigente|assistente|studente|studentessa|infermier[ae]|ostetrica"
+    r"|meccanic[oa]|falegname|tecnic[oa]|architett[oa]|autista|architetto|grafic[oa]|bidell[oa]|idraulico|pastore|pescatore|veterinari[oa]|fotograf[oa])"
+)
 DIALOGUE = base.DialogueWords(
     greetings=(
         r"ciao+|salve|ehi|ehila|hey|buon ?giorno|buona ?sera|buon pomeriggio|ben ?trovato|piacere|eccomi|sono (?:io|qui)|rieccomi|di nuovo qui|come (?:stai|va"
@@ -1280,7 +1285,7 @@ DIALOGUE = base.DialogueWords(
         r"|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
-        r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|entro|fino a|del|al|dal|nel|sul) ?)?(?:che|chi|cosa"
+        r"a ke or[ae]\b|(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|entro|fino a|del|al|dal|nel|sul) ?)?(?:che|chi|cosa"
         r"|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando|quand'|perche|come|com')\b"
     ),
     asking_clauses=(
@@ -1343,7 +1348,7 @@ DIALOGUE = base.DialogueWords(
             r"|cost(?:a|ano|ato|ata|ati|ate)|pag(?:o|a|hi|hiamo|ato|ata|ati|ate)"
         ),
         "number": r"quant[oaie]|in quanti|temperatura|percentuale|velocita|distanza|dose|dosaggio|taglia|pagina|peso|altezza|voto|tasso|percento|pressione|livello",
-        "time": r"quand(?:o|'e)|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)",
+        "time": r"quand(?:o|'e)|a (?:che|ke) or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)",
         "place": r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)|(?:che|quale) (?:citta|paese|posto|via|luogo|indirizzo)|indirizzo",
         "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic[oia]|dottor\w+|professor\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
@@ -1354,11 +1359,12 @@ DIALOGUE = base.DialogueWords(
         "last_said": r"ultim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b|(?:che )?cosa (?:ti )?ho appena (?:detto|chiesto)",
         "which": r"qual[ei]",
         "newest": r"adesso|ora|ultim[oaie]|attual\w+|oggi|al momento|ancora",
-        "clock": r"a che or[ae]|che ore",
+        "clock": r"a (?:che|ke) or[ae]|che ore",
         "year": r"(?:che|quale) anno",
         "duration": r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)",
         "frequency": r"ogni quanto|quante volte",
         "date": r"(?:che|quale|quali|qual) giorn[oi]|che (?:data|mese|sera)|quand(?:o|'e)",
+        "trade": r"che (?:lavoro|mestiere|professione)|(?:il|la) (?:lavoro|mestiere|professione) d\w+|cosa fa(?:ceva)? (?:(?:di lavoro|nella vita) )?(?=(?:il |la )?mi[ao] )",
         "unit_time": r"quanto(?! (?:e |sono |era )?(?:pes|alt|grand|larg|profond)\w*)|quant[ie] volte|tempo|(?:second|minut|giorn|mes|ann)i|ore|notti|settimane|dura\w*|eta",
         "unit_money": r"quanto|quanti soldi|euro|dollari|sterline|soldi",
         "unit_length": r"quanto (?:e |sono |era )?(?:lontan|lung|alt|profond|larg|grand|dist|corr|cammin)\w*|distanza|altezza|taglia|velocita|chilometri|km|metri|miglia",
@@ -1405,7 +1411,17 @@ DIALOGUE = base.DialogueWords(
         "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|all?a? settimana",
         "third_person": r"(?:lui|lei|loro|è|sono|ha|hanno) \w+",
         "plural_of": r"(?:(?:i|le|gli) )?(?:miei|mie|nostr[ie]|suoi|sue)|i|le|gli",
-        "pronoun": r"ne|lui|lei|loro|gliel\w*|(?:l[oaie]?|gli)[ '](?:ho|hai|ha|abbiamo|hanno|d[oai]|diamo|fa|faccio|metto|porto|prendo|tengo|tiene|vogliono|vuole)",
+        "repeated_any": r"guid\w+|possied\w+",
+        "repeated_place": r"abit\w+|viv\w+|dorm\w+|allogg\w+|sta|stanno|trov\w+|citta|paese",
+        "repeated_time": r"sta|resta\w*|rimane|rimango|scad\w+|prenotat[oa]|cade",
+        "repeated_trade": r"lavor\w+|mestiere|professione|occup\w+",
+        "trade": (
+            rf"\b(?:fa|faceva|fanno|e|era|come|sono) ?(?:(?:il|la|lo|l'|una?|un')(?: |(?<=')))?(?:\w+ )?(?:{_TRADES})\b"
+            r"|\blavora\w* (?:in|a|al|alla|per|da|come|nel|nella|all)\b|\binsegna\w*\b|\bdi (?:mestiere|professione)\b|\bin pensione\b"
+        ),
+        "object_of": r"(?:(?:ho|ha|abbiamo|mi|ci|si) )?",
+        "definite": r"(?:qual e|quali sono|qual era|chi e|cos'e|quand'e|dov'e) (?:il|lo|la|l'|i|gli|le)",
+        "pronoun": r"ne|lui|lei|loro|gli|gliel\w*|(?:l[oaie]?|gli)[ '](?:ho|hai|ha|abbiamo|hanno|d[oai]|diamo|fa|faccio|metto|porto|prendo|tengo|tiene|vogliono|vuole)",
         "kin": (
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
             r"|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori|ragazz\w|soci\w?|nessuno"
@@ -1413,9 +1429,7 @@ DIALOGUE = base.DialogueWords(
         "own_home": r"\b(?:abit[oi]\w*|viv(?:o|evo|iamo)|(?:mi sono|ci siamo) (?:\w+ )?(?:trasferit|spostat)\w|sto di casa) (?:\w+ )?(?:a|ad|in|nel|nella|al|alla)\b",
         "own_work": (
             r"\b(?:insegno|lavor(?:o|avo)|insegnavo) (?:\w+ ){0,2}(?:in|a|al|alla|per|da|nel|nella|all)\b|\b(?:sono|ero|(?:faccio|facevo) (?:il|la|lo|l)|lavor\w+ come|come|da \w+ anni) ?(?:'|un "
-            r"|una |un')?(?:\w+ )?(?!(?:ottim|pessim|volont)\w+)(?:\w{2,}(?:ista|tore|trice|aio|aia|iere|iera|olog[oa]|ario|aria|metra)|medico|cuoc[oa]|sart[oa]|avvocat[oa]|operai[oa]|maestr[oa]"
-            r"|contadin[oa]|imbianchin[oa]|postin[oa]|bagnin[oa]|ballerin[oa]|insegnante|badante|cantante|docente|agente|dirigente|assistente|studente|studentessa|infermier[ae]|ostetrica"
-            r"|meccanic[oa]|falegname|tecnic[oa]|architett[oa]|autista|architetto|grafic[oa]|bidell[oa]|idraulico|pastore|pescatore|veterinari[oa]|fotograf[oa])\b|\bdi (?:mestiere|professione)\b"
+            rf"|una |un')?(?:\w+ )?(?:{_TRADES})\b|\bdi (?:mestiere|professione)\b"
         ),
         "reason": (r"perche|siccome|poiche|dato che|visto che|quindi|\bcosi\b|\bper\b|\bse no\b|altrimenti"),
         "unit_time": r"sec(?:ond[oi])?|min(?:ut[oi])?|h|or[ae]|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]",
