@@ -626,7 +626,7 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
     fillers = sorted({*words.fillers(asked), *words.also_fit(asked)})
     for start, end in sentences(text):
         sentence = folded(text[start:end])
-        if sentence.endswith("?") or supposes(sentence) or not holds_precisely(asked, sentence):
+        if sentence.endswith("?") or not holds_precisely(asked, sentence):
             continue
         if (DENIED.search(sentence) is None) != (DENIED.search(asked.text) is None):
             continue
@@ -635,7 +635,7 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
         missing = needed.difference(*(heard_at[at] for at in here))
         if here and missing and asked.wanted in _BY_SENTENCE and POINTING.search(sentence):
             missing = missing.difference(*MessageWords.of(before()).heard(asked).values())
-        if missing or not here:
+        if missing or not here or supposes(sentence):
             continue
         if trade:
             return _TRADE.search(sentence) is not None
