@@ -110,10 +110,12 @@ class WorkerThread:
             chosen.run_slice()
 
     def _next(self) -> "Lane | None":
-        """Wait until a lane may run; None after `idle` seconds without work."""
-        with self.changed:
-            while self.changed.wait_for(lambda: bool(self.waiting) or self._ending, self._idle):
-                if self._ending:
+        """Wait until a lane may run; None after `idle` seconds without work, or if all was forgotten meanwhile."""
+        with (changed := self.changed):
+            while changed.wait_for(
+                lambda: bool(self.waiting) or self._ending or self.changed is not changed, self._idle
+            ):
+                if self._ending or self.changed is not changed:
                     break
                 moment, chosen = min(
                     ((each.start_time(since), each) for each, since in self.waiting.items()), key=lambda pair: pair[0]
@@ -123,8 +125,9 @@ class WorkerThread:
                     del self.waiting[chosen]
                     chosen.busy = True
                     return chosen
-                self.changed.wait(rest)
-            self.thread = None
+                changed.wait(rest)
+            if self.changed is changed:
+                self.thread = None
             return None
 
 
