@@ -12,10 +12,10 @@ def test_an_answer_streams_in_as_markdown(visitor: Visitor) -> None:
     page = visitor.open()
     ask(page, "Elenca")
     expect(answers(page).locator("strong")).to_have_text("due")
-    expect(answers(page).locator("li")).to_have_count(1)
+    expect(answers(page).locator(".markdown li")).to_have_count(1)
     expect(page.get_by_role("button", name="Ferma")).to_be_visible()
     visitor.at.told.let_go("Elenca")
-    expect(answers(page).locator("li")).to_have_count(2)
+    expect(answers(page).locator(".markdown li")).to_have_count(2)
     expect(answers(page).get_by_role("cell")).to_have_text(["1", "2"])
     expect(page.get_by_role("button", name="Invia")).to_be_visible()
 
