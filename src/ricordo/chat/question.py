@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from ricordo.followups.parse import small_talk
+from ricordo.followups.parse import FORGET_LAST, small_talk
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.languages.text import fold, guess_language, sentences
 from ricordo.limits import readable
@@ -150,7 +150,6 @@ _WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
 _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
 _REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
 _FORGET = AnyLanguage(r"\W*(?:<dialogue.forget>)", flags=0)
-_FORGET_LAST = AnyLanguage(r"\W*(?:<dialogue.forget_last>)\W*", flags=0)
 _STANDING = AnyLanguage(r"\W*(?:<dialogue.standing>)[:,]?\s*", flags=0)
 _OPENER = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[:,]?\s*")
 _YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
@@ -177,7 +176,7 @@ def dialogue_act(message: str) -> DialogueAct:
     small = small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
-    if _FORGET_LAST.fullmatch(plain):
+    if FORGET_LAST.fullmatch(plain):
         return DialogueAct("forget", "")
     if not plain.endswith("?") and (order := _FORGET.match(plain)):
         return DialogueAct("forget", _rest(message, plain, order.end()))

@@ -42,6 +42,7 @@ _FINAL_MARKS = " ?!.…,;"
 LONGEST_ABOUT = 14  # words
 _BRIEF = 7
 _LONGEST_OF_TALK = 9  # words of a question about the whole talk
+FORGET_LAST = AnyLanguage(r"\W*(?:<dialogue.forget_last>)\W*", flags=0)  # an order that names nothing
 _TALK = AnyLanguage(r"(?:<dialogue.talk>)\b", flags=0)
 _SHORT_WORD = 4  # letters: shorter words differ from too many others by one
 _WORD = re.compile(r"\w+")

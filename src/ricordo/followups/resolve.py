@@ -47,6 +47,7 @@ from ricordo.followups.candidates import (
 )
 from ricordo.followups.items import headline
 from ricordo.followups.parse import (
+    FORGET_LAST,
     LONGEST_ABOUT,
     asks,
     asks_of_speaker,
@@ -88,10 +89,8 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stems
 
-_FORGET_LAST = AnyLanguage(r"\W*(?:<dialogue.forget_last>)\W*", flags=0)
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
 _GENERAL = 0.6  # confidence of "the exam" as opposed to "that exam"
@@ -226,7 +225,7 @@ def _is_small_talk(question: str, last: PastTurn) -> bool:
     "Ok" after an answer that asks takes its offer.
     """
     plain = fold(question.replace("’", "'")).strip() if len(question) <= LONGEST_FOLLOW_UP else ""
-    if _FORGET_LAST.fullmatch(plain):
+    if FORGET_LAST.fullmatch(plain):
         return True
     act = small_talk(plain) if plain else None
     return act is not None and not (act == "okay" and last.response.rstrip().endswith("?"))
