@@ -40,8 +40,7 @@ def split_question(message: str) -> tuple[str, str]:
     Of a long message the beginning and the end are read.
     """
     message = readable(message)
-    lines = ((line, span) for line in message.splitlines() for span in sentences(line, chat=True))
-    said = [part for line, (start, end) in lines for part in _clauses(line[start:end])]
+    said = [part for start, end in sentences(message, chat=True) for part in _clauses(message[start:end])]
     asking = [part for part in said if _asks(part)]
     if not asking or len(asking) == len(said):
         return message, ""

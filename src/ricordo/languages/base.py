@@ -53,9 +53,10 @@ class Vocabulary:
     final_letters: str
     # Greetings and other talk that names no topic.
     small_talk: Words
-    # Words whose full stop ends no sentence; and those that may end one, unless a small letter follows.
+    # Words whose full stop ends no sentence; in a chat; and before a number ("no. 5").
     abbreviations: Words
     chat_abbreviations: Words
+    number_signs: Words
     # Titles before a name, as they are written, and small words inside one ("Piazza della Signoria", "Bank of Italy").
     name_titles: str
     name_particles: str
@@ -475,8 +476,6 @@ class StatementWords:
     transcript_labels: str
     instructions_heading: str
     about_oneself: str
-    # Titles whose full stop ends no sentence.
-    titles: Words
     # Conjunctions that begin a new statement, with the words that must follow, and those that always do.
     joins: str
     cuts: str

@@ -82,7 +82,8 @@ knife knives, leaf leaves, wolf wolves
     names_like_words=frozenset(),
     measures=r"dollars?|years?|months?|weeks?|days?|hours?|minutes?|seconds?",
     source_labels=r"sources?|refs?|chunks?",
-    chat_abbreviations=words("no inc"),
+    chat_abbreviations=words("inc"),
+    number_signs=words("no nos"),
     articles=words("the a an"),
     elided_articles=frozenset(),
 )
@@ -1453,7 +1454,6 @@ STATEMENTS = base.StatementWords(
     transcript_labels=r"user|assistant|system|human|ai|bot|tutor|student|teacher|me|q|a",
     instructions_heading="INSTRUCTIONS",
     about_oneself=r"about me|about myself|introduction|myself|fyi",
-    titles=words("dr mr mrs st"),
     joins=(r"(?:and|so|then|or)\s+(?=(?:i|i'm|im|i've|i'd|my|we|you|he|she|they|it|can you|could you|please)\b)"),
     cuts=r"but|because|although|though|however|while|whereas|since|cause|cuz",
     states_first=(

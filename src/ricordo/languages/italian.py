@@ -84,6 +84,7 @@ vivere vissuto vissuta, volere voglio vuoi vuole vogliono, uomo uomini, uovo uov
     measures=r"dollari|anni|anno|mesi|mese|settiman[ae]|giorn[oi]|or[ae]|minut[oi]|secondi",
     source_labels=r"fonti|fonte|cit",
     chat_abbreviations=words("ecc"),
+    number_signs=frozenset(),
     articles=words("il lo la i gli le un uno una"),
     elided_articles=words("l un"),
 )
@@ -1575,7 +1576,6 @@ STATEMENTS = base.StatementWords(
     transcript_labels=r"utente|assistente|sistema|studente?|insegnante|io|d|r",
     instructions_heading="ISTRUZIONI",
     about_oneself=r"di me|mi presento|presentazione|nota",
-    titles=words("prof sig dott"),
     joins=(
         r"(?:e|ed|o|poi)\s+(?=(?:io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|parlo|lavoro"
         r"|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno|puoi|potresti)\b)"

@@ -252,15 +252,17 @@ def detect_language(texts: Iterable[str], default: str = "en") -> str:
 Span = tuple[int, int]
 
 # A stop, closing quotes or brackets, citations that follow it, then space: the sentence may end there.
-_END = re.compile(r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>[\"'»”’)\]*_]*+)(?=\s|$)|(?P<wide>[。！？]+)")
+_END = re.compile(
+    r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>[\"'»”’)\]*_]*+)(?=\s|$)|(?P<wide>[。！？]+)|(?P<line>[\n\r\u2028\u2029])"
+)
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'«“‘*_]*$")
-_LONGEST_WORD = 40
+_LONGEST_WORD, _LONGEST_GAP = 40, 80
 
 
 def sentences(text: str, start: int = 0, end: int | None = None, *, chat: bool = False) -> tuple[Span, ...]:
     """The sentences of `text[start:end]` in order, without the blanks around them; nothing but blanks is left out.
 
-    In a `chat` a sentence may begin with a small letter.
+    In a `chat` a sentence may begin with a small letter, and none is longer than its line.
     """
     stop = len(text) if end is None else end
     found: list[Span] = []
@@ -288,8 +290,9 @@ def _keep(text: str, start: int, end: int, found: list[Span]) -> None:
 
 def _ends(text: str, start: int, stop: int, *, chat: bool) -> Iterator[int]:
     for match in _END.finditer(text, start, stop):
-        if match["wide"]:
-            yield match.end()
+        if match["wide"] or match["line"]:
+            if match["wide"] or chat:
+                yield match.end()
             continue
         if match["mark"] != "." or match["close"]:
             if chat or not _goes_on(text, match.end(), stop):
@@ -298,7 +301,8 @@ def _ends(text: str, start: int, stop: int, *, chat: bool) -> Iterator[int]:
         word = _word_before(text, start, match.start())
         begin = match.start() - len(word)
         numbers_a_point = word.isdigit() and (begin == start or _opens_line(text, begin))
-        if numbers_a_point or _is_abbreviation(word, chat=chat):
+        following = text[match.end() : min(stop, match.end() + _LONGEST_GAP)].lstrip()[:1]
+        if numbers_a_point or _is_abbreviation(word, following, chat=chat):
             continue
         if chat or not _goes_on(text, match.end(), stop):
             yield match.end()
@@ -313,20 +317,20 @@ def _word_before(text: str, start: int, at: int) -> str:
     return found.group() if found else ""
 
 
-def _is_abbreviation(word: str, *, chat: bool) -> bool:
-    initial = len(word) == 1 and word.isalpha() and (chat or word.isupper())
+def _is_abbreviation(word: str, following: str, *, chat: bool) -> bool:
     low = word.lower()
+    if len(word) == 1 and word.isalpha():  # an initial, or a letter by itself
+        return following.isupper() == word.isupper() if chat else word.isupper()
     return (
-        initial
-        or low in all_words("vocabulary.abbreviations")
+        low in all_words("vocabulary.abbreviations")
+        or (low in all_words("vocabulary.number_signs") and following.isdigit())
         or (chat and low in all_words("vocabulary.chat_abbreviations"))
     )
 
 
 def _goes_on(text: str, at: int, stop: int) -> bool:
     """Whether what follows begins with a small letter, as no sentence does outside a chat."""
-    following = text[at:stop].lstrip()[:1] if stop - at < 80 else text[at : at + 80].lstrip()[:1]
-    return following.islower()
+    return text[at : min(stop, at + _LONGEST_GAP)].lstrip()[:1].islower()
 
 
 def is_content(language: "FollowUpWords", word: str) -> bool:

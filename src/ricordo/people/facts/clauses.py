@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from ricordo.languages.registry import AnyLanguage, all_words, filled, languages
+from ricordo.languages.registry import AnyLanguage, filled, languages
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.text import sentences
 
 if TYPE_CHECKING:
     from ricordo.languages.base import FactWords, Language
@@ -70,13 +71,8 @@ def _pasted(known: "tuple[Language, ...]") -> re.Pattern[str]:
     )
 
 
-@cache
-def _sentence_end(known: "tuple[Language, ...]") -> re.Pattern[str]:
-    """The end of a sentence; the full stop of a title ("Prof.") is none."""
-    titles = "".join(rf"(?<!\b{title})" for title in sorted(all_words("statements.titles")))
-    return re.compile(titles + r"[.!?…;]+(?=\s|\Z)|\n", re.IGNORECASE)
-
-
+_UNTIL_SEMICOLON = re.compile(r"(?:[^;]|;(?!\s|$))+")
+_MARKS = " .!?…;\"'»”’)]*_"
 # Text after a colon is material ("Traduci: …"), unless the user introduces themselves before it.
 _COLON = re.compile(r":(?=\s|\Z)")
 _ABOUT_ONESELF = AnyLanguage(r"\b(?:<statements.about_oneself>)\s*\Z")
@@ -102,7 +98,7 @@ def clauses(text: str) -> tuple[Clause, ...]:
         return ()
     found: list[Clause] = []
     greeted = _GREETING.match(flat) is not None
-    for number, (start, end, asks) in enumerate(_sentences(flat)):
+    for number, (start, end, asks) in enumerate(stated_sentences(flat)):
         sentence = flat[start:end]
         if end - start > MAX_SENTENCE or _NOT_STATED.search(sentence):
             continue
@@ -172,14 +168,14 @@ def own_text(text: str) -> str:
     return flat
 
 
-def _sentences(flat: str) -> list[tuple[int, int, bool]]:
-    """Start, end, and whether the sentence is a question."""
-    found, start = [], 0
-    for match in (*_sentence_end(languages()).finditer(flat), None):
-        end = match.start() if match else len(flat)
-        if flat[start:end].strip():
-            found.append((start, end, match is not None and "?" in match[0]))
-        start = match.end() if match else end
+def stated_sentences(flat: str) -> list[tuple[int, int, bool]]:
+    """Start and end of each sentence, cut at semicolons too, without its marks; and whether it asks."""
+    found = []
+    for start, end in sentences(flat, chat=True):
+        for part in _UNTIL_SEMICOLON.finditer(flat, start, end):
+            said = part[0].rstrip(_MARKS)
+            if said.strip():
+                found.append((part.start(), part.start() + len(said), "?" in part[0][len(said) :]))
     return found
 
 

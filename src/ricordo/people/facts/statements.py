@@ -17,8 +17,16 @@ from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
-from ricordo.people.facts.clauses import ADVERB, is_not_oneself, retold, stated_text, supposes, tied_end
-from ricordo.people.facts.judge import OTHER, Judged, describe, is_available, judge, segments
+from ricordo.people.facts.clauses import (
+    ADVERB,
+    is_not_oneself,
+    retold,
+    stated_sentences,
+    stated_text,
+    supposes,
+    tied_end,
+)
+from ricordo.people.facts.judge import OTHER, Judged, describe, is_available, judge
 from ricordo.people.facts.patterns import claims_in_message, read_clause
 from ricordo.recall.evidence import snowball_stems, tokens
 from ricordo.records.derived import FactKind
@@ -90,7 +98,6 @@ _OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
 _WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
 _JOINED = re.compile(r"\s*,?\s*")
 _BRACKET = re.compile(r" ?\([^()\n.!?]{1,80}\)")
-_SENTENCE_MARKS = tuple(".!?…;\n")
 _CHANGES = ("change", "end")
 _NAME, _MANNER = "name", "manner"  # groups: names, and what is said about answers
 _WISH = "instruction"  # the label of a standing wish
@@ -435,7 +442,7 @@ def remembered_claims(said: UserMessage, known: Sequence[Claim] = (), zone: tzin
     flat = stated_text(said.text)
     language = guess_language(said.text)
     found = []
-    for start, end, asks in _sentences(flat):
+    for start, end, asks in stated_sentences(flat):
         lead = _REMEMBER.match(flat[start:end])
         begin = start + lead.end() if lead else end
         if not lead or asks or _MASK in flat[begin:end] or any(claim.quote in said.text[begin:end] for claim in known):
@@ -459,7 +466,7 @@ def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
         return ()
     judged = [each for each in judge(said.text, None) if each.label == "forget" and each.margin >= 0]
     found = []
-    for start, end, _ in _sentences(flat):
+    for start, end, _ in stated_sentences(flat):
         lead = _FORGET.match(flat[start:end])
         plain = lead and _OF_MEMORY.match(flat[start + lead.end() : end])
         sure = any(start <= each.start < end for each in judged)
@@ -470,21 +477,6 @@ def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
             group = describe(flat[start + (lead.end() if lead else 0) : end])[1]
             found.append(ForgetCommand(said, quote, language, group, everything))
     return tuple(found)
-
-
-def _sentences(flat: str) -> list[tuple[int, int, bool]]:
-    """Start and end of each sentence, and whether it asks."""
-    found: list[tuple[int, int, bool]] = []
-    start = -1
-    for segment in segments(flat):
-        start = segment.start if start < 0 else start
-        if segment.mark[:1] in _SENTENCE_MARKS:
-            found.append((start, segment.end, "?" in segment.mark))
-            start = -1
-        last = segment.end
-    if start >= 0:
-        found.append((start, last, False))
-    return found
 
 
 def _person_before(flat: str, clause: Judged, quote: str, language: str) -> str:

@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Message, Turn
 
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
-_MARK = re.compile(r"^\s*(?:[-*•>]+|#+|\d{1,2}[.)])\s+|^\s*\|")
+_MARK = re.compile(r"^[^\S\n]*(?:(?:[-*•>]+|#+|\d{1,2}[.)])[^\S\n]+|\|)", re.MULTILINE)
 _WORDS = re.compile(r"\w")
 
 
 def quotable_sentences(text: str) -> list[str]:
     """The sentences of a text that contain a word, in order, without code blocks and list markers."""
-    lines = (_MARK.sub("", line) for line in _FENCE.sub("\n", text).splitlines())
-    spans = ((line, start, end) for line in lines for start, end in sentences(line, chat=True))
-    return [" ".join(line[start:end].split()) for line, start, end in spans if _WORDS.search(line, start, end)]
+    plain = _MARK.sub("", _FENCE.sub("\n", text))
+    spans = (plain[start:end] for start, end in sentences(plain, chat=True))
+    return [" ".join(sentence.split()) for sentence in spans if _WORDS.search(sentence)]
 
 
 _CENTRALITY, _EVIDENCE, _OPENING, _SPEAKER = 1.0, 0.5, 0.1, 0.1
