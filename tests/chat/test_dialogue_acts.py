@@ -74,3 +74,47 @@ def test_question_for_the_assistants_words() -> None:
 def test_acts_of_hasty_messages(message: str, act: str) -> None:
     """A request behind a statement, a slip, or an order without an object is read as what it is."""
     assert dialogue_act(message).act == act
+
+
+@pytest.mark.parametrize(
+    ("message", "act"),
+    [
+        ("what can u do", "about_you"),
+        ("what can I ask you?", "about_you"),
+        ("what's your name?", "about_you"),
+        ("how do I use this?", "about_you"),
+        ("che sai fare?", "about_you"),
+        ("e tu come ti chiami?", "about_you"),
+        ("in cosa mi puoi aiutare?", "about_you"),
+        ("can you help me with taxes?", "question"),
+        ("what can I ask my landlord?", "question"),
+        ("sei un medico?", "question"),
+        ("thanks for the great tip", "thanks"),
+        ("grazie dell'aiuto", "thanks"),
+        ("sei un tesoro", "thanks"),
+        ("thanks for asking my knee hurts", "statement"),
+        ("grazie al mio capo ho le ferie", "statement"),
+        ("gotta go", "farewell"),
+        ("have a nice weekend", "farewell"),
+        ("ciao ciao", "farewell"),
+        ("ok ciao", "farewell"),
+        ("devo andare", "farewell"),
+        ("devo andare dal medico", "statement"),
+        ("vado al lavoro in bici", "statement"),
+        ("I have to go to court", "statement"),
+        ("makes sense", "okay"),
+        ("tutto chiaro", "okay"),
+        ("I see my sister on sundays", "statement"),
+    ],
+)
+def test_small_talk_and_what_only_looks_like_it(message: str, act: str) -> None:
+    """Thanks, leave-taking and questions about the assistant are told from statements that begin like them."""
+    assert dialogue_act(message).act == act
+
+
+@pytest.mark.parametrize(
+    "message", ["devo comprare il latte", "Devo consegnare la tesi a marzo", "caso chiuso, ho vinto"]
+)
+def test_a_word_with_the_letters_of_a_question_word_is_none(message: str) -> None:
+    """Only two neighbouring letters are taken for swapped: "devo" is not "dove", "caso" is not "cosa"."""
+    assert dialogue_act(message).act == "statement"

@@ -327,19 +327,18 @@ class MemoryQuestion:
 
 
 @lru_cache(maxsize=8)
-def _slips(known: "tuple[Language, ...]") -> dict[tuple[str, str], str]:
-    """The question words of all languages by their first letter and their letters in order."""
+def _slips(known: "tuple[Language, ...]") -> dict[str, str]:
+    """The question words of all languages by their forms with two neighbouring letters swapped, the first one never."""
     wh = (word for each in known for word in each.dialogue.wh_words.split("|") if len(word) >= _SHORTEST_BEGINNING)
-    return {(word[0], "".join(sorted(word))): word for word in wh}
+    return {word[:at] + word[at + 1] + word[at] + word[at + 2 :]: word for word in wh for at in range(1, len(word) - 1)}
 
 
 def _spelled(message: str) -> str:
-    """A message whose first word is a question word with letters in the wrong order ("waht", "qunado"), put right."""
+    """A message whose first word is a question word with two letters swapped ("waht", "qunado"), put right."""
     opening = _OPENING_WORD.match(message)
     if opening is None:
         return message
-    word = opening[0].lower()
-    return _slips(languages()).get((word[0], "".join(sorted(word))), opening[0]) + message[opening.end() :]
+    return _slips(languages()).get(opening[0].lower(), opening[0]) + message[opening.end() :]
 
 
 def memory_question(question: str) -> MemoryQuestion:

@@ -55,9 +55,9 @@ _LONGEST_SMALL_TALK = 9  # words
 _CLAUSE = re.compile(r"[,.!?;:()…\-]+(?:\s|$)|\n| (?:and|e) ")  # of lines with single blanks
 _OKAYS, _TAIL = r"(?:(?:<dialogue.okays>)\s+)*", r"(?:\s+[^\W\d]+){0,2}"  # "ok bye", "thanks a lot"
 _SMALL_TALK: dict[SmallTalk, AnyLanguage] = {
+    "farewell": AnyLanguage(rf"{_OKAYS}(?:<dialogue.farewells>){_TAIL}", flags=0),
     "greeting": AnyLanguage(rf"{_OKAYS}(?:<dialogue.greetings>){_TAIL}", flags=0),
     "thanks": AnyLanguage(rf"{_OKAYS}(?:<dialogue.thanks>){_TAIL}", flags=0),
-    "farewell": AnyLanguage(rf"{_OKAYS}(?:<dialogue.farewells>){_TAIL}", flags=0),
     "okay": AnyLanguage(rf"{_OKAYS}(?:<dialogue.okays>)", flags=0),
 }
 _MOST_TELLING: tuple[SmallTalk, ...] = ("farewell", "thanks", "greeting", "okay")  # of the clauses of a message

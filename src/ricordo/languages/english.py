@@ -1139,13 +1139,20 @@ _TRADES = (
 )
 DIALOGUE = base.DialogueWords(
     greetings=(
-        r"hi+|hello+|hey+|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up|what's up|sup|it's me(?: again)?|nice to meet you|are you there"
+        r"hi+|hello+|hey+a?|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up|what's up|sup|it's me(?: again)?|nice to meet you|are you there"
         r"|you there|how(?:'s| is| are|'re) (?:you|it going|things|your day)(?: (?:doing|going|today))*"
     ),
-    thanks=r"(?:many )?thanks?(?: you)?(?: (?:a (?:lot|bunch|million)|ever|so|very|much|again|indeed|kindly|all|everyone))*|thx|ty|cheers|much appreciated|you're (?:a|the) \w+",
-    farewells=r"bye+|bye bye|goodbye|good ?night|night|see (?:you|ya)|take care|talk (?:to you )?(?:soon|later)|later",
+    thanks=(
+        r"(?:many )?thanks?(?: you)?(?: (?:a (?:lot|bunch|million)|ever|so|very|much|again|indeed|kindly|all|everyone|anyway))*"
+        r"(?: for (?:(?:the|your|all the|all your|that|this)(?: \w+){0,2}|everything|asking|nothing|helping(?: me)?(?: out)?))?"
+        r"|thx|ty|cheers|much appreciated|you(?:'re| are) (?:a |an |the )?(?:star|best|legend|lifesaver|life saver|gem|angel|hero|genius|saint|treasure|great|amazing|brilliant)"
+    ),
+    farewells=(
+        r"bye+|bye bye|goodbye|good ?night|night|see (?:you|ya)|take care|(?:talk|catch) (?:to )?(?:you )?(?:soon|later)|later|ttyl|cya|until (?:tomorrow|next time)"
+        r"|(?:i )?(?:gotta|got to|have to|must|need to) (?:go|run)(?: now)?\Z|have a (?:nice|good|great|lovely) (?:day|one|evening|night|weekend)"
+    ),
     okays=(
-        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|got it|sorry|al(?:l ?)?right|right|fine|sure|nice|lovely|brilliant|(?:nice|good) one|fair enough|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
+        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|(?:i )?got it|i see|makes sense|understood|noted|good to know|will do|sorry|al(?:l ?)?right(?: then)?|right|fine|sure|nice|lovely|brilliant|(?:nice|good) one|fair enough|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
         r"|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
@@ -1196,9 +1203,10 @@ DIALOGUE = base.DialogueWords(
     ),
     last_session=r"last (?:time|session|conversation|chat|talk|meeting)|most recent|latest|previous (?:time|session|chat|conversation)",
     about_you=(
-        r"(?:so |and )?(?:what (?:can|do) you do|what are you(?: for)?|who (?:are|r) you|how (?:do|does) (?:you|this) work|what is this|(?:can|could) you help me"
-        r"|are you (?:an? )?(?:human|person|robot|bot|ai|machine|real|alive)"
-        r"|help)(?: (?:for me|exactly|here))?"
+        r"(?:so |and )?(?:what (?:can|could|do|are) (?:you|u) (?:able to )?(?:do|help(?: me)? with)|what are you(?: for)?|who (?:are|r) (?:you|u)|how (?:do|does) (?:you|this) work"
+        r"|what is this|(?:can|could|how can) (?:you|u) help(?: me)?|who (?:made|built|created) you|what (?:can|could|should) i (?:ask|ask you|do here)"
+        r"|how (?:do|can) i (?:use|talk to) (?:this|you)|(?:what's|whats|what is) your name|do you have a name|tell me about yourself"
+        r"|are you (?:an? )?(?:human|person|robot|bot|ai|machine|real|alive|\w*gpt)|help(?: me)?)(?: (?:for me|exactly|here|please))?"
     ),
     about_me=(
         r"what (?:do|did|can) you (?:\w+ )?(?:know|remember|recall|learn\w*|have|tell me) (?:\w+ )?(?:about|on|of) me|what have you (?:learned|learnt|stored"

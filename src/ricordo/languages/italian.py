@@ -1279,10 +1279,16 @@ DIALOGUE = base.DialogueWords(
         r"ciao+|salve|ehi|ehila|hey|buon ?giorno|buona ?sera|buon pomeriggio|ben ?trovato|piacere|eccomi|sono (?:io|qui)|rieccomi|di nuovo qui|come (?:stai|va"
         r"|sta)(?! (?:il|lo|la|l'|i|gli|le|con|al?|mi\w*|tu\w*) ?\b)(?: oggi)?|tutto bene|ci sei|miao"
     ),
-    thanks=r"grazie+(?: (?:mille|tante|infinite|di cuore|di tutto))?|ti ringrazio|la ringrazio|sei (?:un|una|il|la) \w+",
-    farewells=r"arrivederci|a presto|alla prossima|buona ?notte|notte|buona giornata|buona serata|ci (?:sentiamo|vediamo)|addio|a (?:domani|dopo|piu tardi)",
+    thanks=(
+        r"grazie+(?: (?:mille|tante|infinite|davvero|ancora|comunque|di cuore|di tutto))*(?: (?:(?:per|di) (?:tutto|niente|avermi \w+)|(?:per (?:l'|il |la |lo |i |le )|dell'|del |della |dei |delle )\w+))?"
+        r"|(?:ti|la) ringrazio(?: (?:tanto|molto|davvero))?|gentilissim[oa]|sei (?:un |una |il |la )?(?:grande|mito|tesoro|geni\w+|migliore|top|angelo|amic[oa]|sant[oa]|forza|brav[oa]|campion\w+|portento)"
+    ),
+    farewells=(
+        r"arrivederci|a presto|alla prossima|buona ?notte|notte|buona giornata|buona serata|buon weekend|ci (?:sentiamo|vediamo)|addio|a (?:domani|dopo|piu tardi)"
+        r"|ciao+ ciao+|(?:ok|bene|va bene|grazie(?: mille)?|dai|allora) ciao+|(?:ora |adesso )?(?:devo andare|vado|scappo|stacco|ti (?:saluto|lascio))(?: (?:ora|adesso))?\Z"
+    ),
     okays=(
-        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bell[ao](?: li)?|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
+        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene(?: cosi)?|(?:tutto )?chiaro|ricevuto|ci sta|ha senso|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bell[ao](?: li)?|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
         r"|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
@@ -1328,9 +1334,10 @@ DIALOGUE = base.DialogueWords(
     ),
     last_session=r"ultim[aoe] (?:volta|chat|conversazione|sessione|chiacchierata|incontro|lezione)|l'ultima|scorsa volta|volta scorsa",
     about_you=(
-        r"(?:e |ma |allora )?(?:(?:che )?cosa (?:sai|puoi) fare|chi sei|(?:che )?cosa sei|come funzion[ai]|a (?:che )?cosa servi|mi (?:puoi|potresti) aiutare|puoi aiutarmi"
-        r"|sei (?:un[ao']? ?)?(?:uman[oa]|persona|robot|bot|macchina|reale|ver[oa]|intelligenza artificiale|ia)"
-        r"|aiuto)(?: (?:per me|tu|qui))?"
+        r"(?:e |ma |allora )?(?:tu )?(?:(?:che cosa|cosa|che) (?:sai|puoi|sapresti|potresti) fare|chi sei|(?:che )?cosa sei|(?:che )?cosa fai|come funzion[ai]|a (?:che )?cosa servi|(?:(?:in (?:che )?cosa|come) )?(?:mi )?(?:puoi|potresti) aiutar(?:e|mi)"
+        r"|come ti chiami|hai un nome|chi ti ha (?:fatto|creato)|(?:che cosa|cosa|che) (?:ti )?(?:posso|potrei) (?:chieder|dir)(?:e|ti)|(?:parlami|dimmi qualcosa) di te"
+        r"|sei (?:un[ao']? ?)?(?:uman[oa]|persona|robot|bot|macchina|reale|ver[oa]|intelligenza artificiale|ia|\w*gpt)"
+        r"|aiuto|aiutami)(?: (?:per me|tu|qui|per favore))?"
     ),
     about_me=(
         r"(?:che cosa|cosa|che|quanto) (?:\w+ )?(?:sai|ricordi|ti ricordi|conosci|hai imparato|hai memorizzato) (?:\w+ )?(?:di|su) me|chi sono(?: io)?\W*$|(?:dimmi"
