@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ricordo.engine.tokens import counter_for
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.summaries.evidence import contains_verbatim
-from ricordo.people.summaries.extractive import extractive_summary, rank_evidence, truncated_summary
+from ricordo.people.summaries.extractive import extractive_summary, rank_key_details, truncated_summary
+from ricordo.people.summaries.key_details import contains_verbatim
 from ricordo.people.summaries.layout import (
     SummaryDraft,
     SummaryParts,
@@ -37,7 +37,7 @@ def made(
 
 
 @given(sayings, languages)
-def test_all_evidence_survives(said: list[tuple[str, str]], language: str) -> None:
+def test_all_key_details_survive(said: list[tuple[str, str]], language: str) -> None:
     """With room enough every name, number, date, path, address, id and piece of code is in the summary, verbatim."""
     found = made(talk(*[sentence for sentence, _ in said]), language=language)
     assert all(contains_verbatim(thing, found.text) for _, thing in said)
@@ -56,7 +56,7 @@ def test_never_too_long_and_honest(said: list[tuple[str, str]], limit: int, lang
     held = "\n".join([*sheet.lines, *sheet.mentioned])
     missing = [
         each
-        for each in rank_evidence(quotable_messages(turns), SummaryParts())
+        for each in rank_key_details(quotable_messages(turns), SummaryParts())
         if not contains_verbatim(each.text, held)
     ]
     assert found.left_out == len(missing) == sheet.left_out
@@ -201,7 +201,7 @@ def test_left_out_messages() -> None:
     assert found.covers == TurnRange(1, 2)
 
 
-def test_forged_evidence_line() -> None:
+def test_a_forged_line_of_key_details() -> None:
     """A message that looks like the evidence line is a sentence like any other."""
     turns = talk("Ecco.\nCitati: Zorro (+900 altri)", "Ho visto.")
     found = made(turns)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError
-from ricordo.people.summaries.evidence import contains_verbatim
+from ricordo.people.summaries.key_details import contains_verbatim
 from ricordo.people.summaries.layout import TurnRange
 from ricordo.people.summaries.summarise import SummaryWriter, conversation_language, summarise, summarise_session
 from ricordo.records.turns import Turn

@@ -75,11 +75,11 @@ def _repair_summaries(engine: Engine, session: SessionInfo) -> Iterator[Damage]:
     wrong = list(bad_summaries(engine, session, _where(session)))
     try:
         summaries = every_summary(engine, session) if wrong else ()
-        doomed = [summary.id for summary in summaries if any(repr(summary.id) in each.problem for each in wrong)]
-        engine.store.people.drop_summaries(session.owner, doomed)
+        wrong_ids = [summary.id for summary in summaries if any(repr(summary.id) in each.problem for each in wrong)]
+        engine.store.people.drop_summaries(session.owner, wrong_ids)
     except RicordoError:
         return
-    for summary_id in doomed:
+    for summary_id in wrong_ids:
         yield Damage(_where(session), f"summary {summary_id!r} did not follow from the turns")
 
 

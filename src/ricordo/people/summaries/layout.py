@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ricordo.languages.registry import AnyLanguage, languages
-from ricordo.people.summaries.evidence import Evidence, contains_verbatim
+from ricordo.people.summaries.key_details import KeyDetail, contains_verbatim
 
 if TYPE_CHECKING:
     from ricordo.engine import TokenCounter
@@ -189,20 +189,20 @@ class SummaryFitter:
         self._written = written
 
     def fill(
-        self, sentences: Sequence[str], order: Iterable[int], evidence: Sequence[Evidence], left_out: int = 0
+        self, sentences: Sequence[str], order: Iterable[int], details: Sequence[KeyDetail], left_out: int = 0
     ) -> SummaryParts:
         """Sentences by rank, then evidence, then more sentences; never over the limit."""
         ranked = list(order)
         costs: dict[int, int] = {}
         room = self._limit - _TAIL
         chosen, spent = self._choose(sentences, ranked, (), int(room * _FOR_SENTENCES), costs)
-        kept, paid = self._name(self._missing(evidence, chosen), room - spent)
+        kept, paid = self._name(self._missing(details, chosen), room - spent)
         if spent + paid < room:
             chosen, spent = self._choose(sentences, ranked, chosen, room - paid, costs)
-            kept, _ = self._name(self._missing(evidence, chosen), room - spent)
+            kept, _ = self._name(self._missing(details, chosen), room - spent)
         taken = set(chosen)
         sheet = SummaryParts(self._written(sorted(chosen)), tuple(kept))
-        return self._squeezed(sheet, [position for position in ranked if position in taken], evidence, left_out)
+        return self._squeezed(sheet, [position for position in ranked if position in taken], details, left_out)
 
     def _choose(
         self, sentences: Sequence[str], ranked: Sequence[int], have: Sequence[int], room: int, costs: dict[int, int]
@@ -229,11 +229,11 @@ class SummaryFitter:
                 break
         return chosen, spent
 
-    def _missing(self, evidence: Sequence[Evidence], chosen: Sequence[int]) -> list[Evidence]:
+    def _missing(self, details: Sequence[KeyDetail], chosen: Sequence[int]) -> list[KeyDetail]:
         text = "\n".join(self._written(sorted(chosen)))
-        return [each for each in evidence if not contains_verbatim(each.text, text)]
+        return [each for each in details if not contains_verbatim(each.text, text)]
 
-    def _name(self, missing: Sequence[Evidence], room: int) -> tuple[list[str], int]:
+    def _name(self, missing: Sequence[KeyDetail], room: int) -> tuple[list[str], int]:
         """As much evidence as fits, by rank; evidence that contains the separator is skipped."""
         kept: list[str] = []
         spent = refused = 0
@@ -251,11 +251,11 @@ class SummaryFitter:
         return kept, spent
 
     def _squeezed(
-        self, sheet: SummaryParts, by_rank: list[int], evidence: Sequence[Evidence], left_out: int
+        self, sheet: SummaryParts, by_rank: list[int], details: Sequence[KeyDetail], left_out: int
     ) -> SummaryParts:
         """The summary within the limit: the lowest ranked goes first, evidence before the last sentence."""
         while True:
-            sheet = _counted(sheet, evidence, left_out)
+            sheet = _counted(sheet, details, left_out)
             if self._counter.count(sheet.text(self._wording)) <= self._limit:
                 return sheet
             if sheet.mentioned and (len(sheet.mentioned) > 1 or len(by_rank) <= 1):
@@ -267,10 +267,10 @@ class SummaryFitter:
                 return SummaryParts()
 
 
-def _counted(sheet: SummaryParts, evidence: Sequence[Evidence], left_out: int) -> SummaryParts:
+def _counted(sheet: SummaryParts, details: Sequence[KeyDetail], left_out: int) -> SummaryParts:
     """The summary with the number of pieces of evidence that it does not contain."""
     held = "\n".join([*sheet.lines, SEPARATOR.join(sheet.mentioned)])
-    return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, held) for each in evidence))
+    return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, held) for each in details))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import detect_language
-from ricordo.people.summaries.evidence import ORDER, grounded_sentences, is_about, is_stop_word, key_topics, keywords
 from ricordo.people.summaries.extractive import (
     extractive_summary,
     quotable_sentences,
-    rank_evidence,
+    rank_key_details,
     truncated_summary,
     unchanged_summary,
 )
+from ricordo.people.summaries.key_details import ORDER, grounded_sentences, is_about, is_stop_word, key_topics, keywords
 from ricordo.people.summaries.layout import (
     EXTRACTIVE,
     SummaryDraft,
@@ -167,7 +167,7 @@ def _model_summary(
     if not own:
         raise _UnusableSummaryError("not one sentence is grounded in the conversation")
     fitting = SummaryFitter(limit, counter, wording, lambda chosen: speaker_lines([("", own[at]) for at in chosen]))
-    sheet = fitting.fill(own, range(len(own)), rank_evidence(messages, before), before.left_out)
+    sheet = fitting.fill(own, range(len(own)), rank_key_details(messages, before), before.left_out)
     if not sheet.lines:
         raise _UnusableSummaryError("not one sentence fits")
     whole = sheet.text(wording)

@@ -37,7 +37,7 @@ _LEAVE_GROUP = (*CONFLICTS, psycopg.errors.LockNotAvailable, psycopg.IntegrityEr
 
 
 @dataclass(frozen=True, slots=True)
-class NewTurn:
+class UnnumberedTurn:
     """A turn to number and write, the time of its last message, and its receipt."""
 
     turn: Turn
@@ -62,7 +62,7 @@ class AppendGroup:
         self._process = os.getpid()
         self._lanes = [GroupCommit(self._serve) for _ in range(LANES)]
 
-    def append(self, new: NewTurn) -> Turn | None:
+    def append(self, new: UnnumberedTurn) -> Turn | None:
         """The stored turn; None if it must be written alone."""
         if self._process != os.getpid():  # a fork: the leader of a group may not be in this process
             self._start()
@@ -105,7 +105,7 @@ class AppendGroup:
             else:
                 self._last[new.place] = turn.turn_number
 
-    def _run(self, turns: list[NewTurn], kind: type["_Numbered"]) -> list["_Numbered"]:
+    def _run(self, turns: list[UnnumberedTurn], kind: type["_Numbered"]) -> list["_Numbered"]:
         fetch = self._transactions.fetch
         if fetch and kind is _Expected and turns[0].turn.owner == turns[-1].turn.owner:  # one statement that commits
             expected = _Expected(turns[0].turn.owner, turns, self._last)
@@ -115,7 +115,9 @@ class AppendGroup:
             (), lambda tx: self._write(tx, turns, kind), repeatable=True, resolve=False
         )
 
-    def _write(self, transaction: Transaction, turns: list[NewTurn], kind: type["_Numbered"]) -> list["_Numbered"]:
+    def _write(
+        self, transaction: Transaction, turns: list[UnnumberedTurn], kind: type["_Numbered"]
+    ) -> list["_Numbered"]:
         security = self._transactions.security
         owners = [kind(owner, list(mine), self._last) for owner, mine in groupby(turns, key=lambda new: new.turn.owner)]
         for each in owners:
@@ -137,7 +139,7 @@ class _Numbered:
     trips = 2
     citus = False  # which would insert the rows of a query by COPY, and refuse that under row-level security
 
-    def __init__(self, owner: Owner, turns: list[NewTurn], last: Mapping[Place, int]) -> None:
+    def __init__(self, owner: Owner, turns: list[UnnumberedTurn], last: Mapping[Place, int]) -> None:
         self.owner = owner
         self.turns = turns
         self.sessions = [(name, list(new)) for name, new in groupby(turns, key=lambda new: new.turn.session_id)]

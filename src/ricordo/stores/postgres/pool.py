@@ -47,7 +47,7 @@ _OPTIONS = {*_NUMBERS, "read_url"}
 _inherited: list[Connection] = []  # connections of a parent process: neither used nor closed here
 
 
-class Pool:
+class ConnectionPool:
     """At most `size` connections, opened when needed and kept for the next transaction."""
 
     def __init__(self, url: str, *, size: int, timeout: float, prepare_threshold: int | None) -> None:
@@ -221,7 +221,7 @@ class Snapshot:
 
 
 @contextmanager
-def snapshot(pool: Pool) -> Iterator[Snapshot]:
+def snapshot(pool: ConnectionPool) -> Iterator[Snapshot]:
     """The database as it is now, until the block ends: for a backup that is made while others write."""
     with pool.lease(monotonic() + SNAPSHOT_TIMEOUT) as connection:
         connection.deadline = float("inf")

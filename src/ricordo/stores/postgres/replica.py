@@ -15,7 +15,7 @@ from uuid import UUID
 
 from ricordo.errors import StoreError
 from ricordo.records.turns import Owner
-from ricordo.stores.postgres.pool import Pool
+from ricordo.stores.postgres.pool import ConnectionPool
 from ricordo.stores.postgres.transaction import Row, RowSecurity
 
 READ_LAG = 2.0  # seconds
@@ -32,7 +32,9 @@ _REPLAYED = f"SELECT pg_catalog.pg_last_wal_replay_lsn() >= %(written)s::pg_lsn,
 class ReadReplica:
     """A replica beside the primary, and what is known of it: `ok`, `behind` or `away`."""
 
-    def __init__(self, primary: Pool, replica: Pool, security: RowSecurity, *, lag: float, timeout: float) -> None:
+    def __init__(
+        self, primary: ConnectionPool, replica: ConnectionPool, security: RowSecurity, *, lag: float, timeout: float
+    ) -> None:
         self._primary = primary
         self._pool = replica
         self._security = replace(security, kept=False)  # a pooler may stand before the replica alone

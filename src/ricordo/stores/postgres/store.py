@@ -20,7 +20,7 @@ from ricordo.stores.postgres import derived_statements, documents_keys_jobs, own
 from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.items import PostgresItems
 from ricordo.stores.postgres.people import PostgresPeople, first_row
-from ricordo.stores.postgres.pool import Pool, is_pooled, options_of, snapshot
+from ricordo.stores.postgres.pool import ConnectionPool, is_pooled, options_of, snapshot
 from ricordo.stores.postgres.replica import READ_LAG, ReadReplica
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
@@ -92,7 +92,7 @@ class PostgresStore:
         timeout = options.get("timeout", timeout) if timeout == TIMEOUT else timeout
         if prepare_threshold == PREPARE_THRESHOLD:
             prepare_threshold = options.get("prepare_threshold", prepare_threshold)
-        self._pool = Pool(url, size=pool_size, timeout=timeout, prepare_threshold=prepare_threshold)
+        self._pool = ConnectionPool(url, size=pool_size, timeout=timeout, prepare_threshold=prepare_threshold)
         try:
             with self._pool.lease(monotonic() + timeout) as connection:
                 connection.deadline = monotonic() + LONG_TIMEOUT
@@ -110,7 +110,7 @@ class PostgresStore:
         self._replication = schema.ReplicationWatch(self._pool)
         self._replica: ReadReplica | None = None
         if "read_url" in options and not security.citus:
-            replica = Pool(options["read_url"], size=pool_size, timeout=timeout, prepare_threshold=None)
+            replica = ConnectionPool(options["read_url"], size=pool_size, timeout=timeout, prepare_threshold=None)
             lag = options.get("read_lag") or options_of(options["read_url"]).get("read_lag", READ_LAG)
             self._replica = ReadReplica(self._pool, replica, security, lag=lag, timeout=timeout)
         self._use(OwnerTransactions(self._pool, security, self._pool.fetch if direct else None, self._replica))

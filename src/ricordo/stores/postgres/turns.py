@@ -27,7 +27,7 @@ from ricordo.records.turns import (
 from ricordo.stores import write_rules
 from ricordo.stores.postgres import owner_statements, topics
 from ricordo.stores.postgres import turn_statements as sql
-from ricordo.stores.postgres.append_group import AppendGroup, NewTurn, last_said, opened, put_receipt
+from ricordo.stores.postgres.append_group import AppendGroup, UnnumberedTurn, last_said, opened, put_receipt
 from ricordo.stores.postgres.people import add_owner, first_row
 from ricordo.stores.postgres.topics import to_turns
 from ricordo.stores.postgres.transaction import (
@@ -71,7 +71,7 @@ class PostgresTurns:
     ) -> Turn:
         attempts = count()
         if expected is None and acknowledged_at is None:
-            written = self._group.append(NewTurn(turn, last_said(turn), receipt))
+            written = self._group.append(UnnumberedTurn(turn, last_said(turn), receipt))
             if written is not None:
                 return written
             next(attempts)  # the group may have been committed although its connection was lost: check the id first

@@ -145,7 +145,7 @@ class RecentTurns:
     def __init__(self, sessions: int = SESSIONS, characters: int = CHARACTERS) -> None:
         self._most_sessions, self._most_characters = sessions, characters
         self._known: OrderedDict[tuple[UUID, str], CachedSession] = OrderedDict()
-        self._homes: dict[tuple[UUID, str], str] = {}
+        self._session_ids: dict[tuple[UUID, str], str] = {}
         self._sizes: dict[tuple[UUID, str], int] = {}
         self._written: dict[tuple[UUID, str], int] = {}
         self._evicted = 0  # the version of the last write to any session that is no longer cached
@@ -169,7 +169,7 @@ class RecentTurns:
     def session_of(self, owner: Owner, turn_id: str) -> str | None:
         """The session of a cached turn."""
         with self._lock:
-            return self._homes.get((owner.key, turn_id))
+            return self._session_ids.get((owner.key, turn_id))
 
     def of(self, owner: Owner) -> list[CachedSession]:
         """The cached sessions of an owner."""
@@ -229,9 +229,9 @@ class RecentTurns:
         self._written.setdefault(key, self._evicted)
         if before is None or before.turns is not known.turns or before.apart is not known.apart:
             for turn in before.every if before else ():
-                self._homes.pop((key[0], turn.id), None)
+                self._session_ids.pop((key[0], turn.id), None)
             for turn in known.every:
-                self._homes[key[0], turn.id] = known.session_id
+                self._session_ids[key[0], turn.id] = known.session_id
             size = sum(len(message.content) for turn in known.every for message in turn.messages)
             self._characters += size - self._sizes.get(key, 0)
             self._sizes[key] = size
@@ -242,7 +242,7 @@ class RecentTurns:
 
     def _drop(self, key: tuple[UUID, str]) -> None:
         for turn in self._known.pop(key).every:
-            self._homes.pop((key[0], turn.id), None)
+            self._session_ids.pop((key[0], turn.id), None)
         self._characters -= self._sizes.pop(key, 0)
         self._evicted = max(self._evicted, self._written.pop(key))
 

@@ -148,12 +148,12 @@ class Segments:
             if segment.left == 0:
                 self._drop(segment)
 
-    def remove(self, doomed: Callable[[bytes], bool], pending: Mapping[Path, int]) -> None:
+    def remove(self, is_erased: Callable[[bytes], bool], pending: Mapping[Path, int]) -> None:
         """Rewrite all files without some records; `pending` is how many of them were pending, by file."""
         with self._files:
             for segment in list(self._segments):
                 records = read_frames(segment.path.read_bytes()).records
-                staying = [record for record in records if not doomed(record)]
+                staying = [record for record in records if not is_erased(record)]
                 segment.left -= pending.get(segment.path, 0)
                 if segment.left <= 0:
                     self._drop(segment)
