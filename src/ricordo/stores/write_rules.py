@@ -52,7 +52,7 @@ def merge_answer(stored: Turn, answer: Message, metadata: dict[str, object]) -> 
     answer = replace(answer, id=message_id(stored.id, "response"))
     if stored.answer is None:
         return stored.answered(answer, metadata)
-    if answer.says_the_same(stored.answer) and stored.carries(metadata):
+    if answer.says_the_same(stored.answer) and stored.has_metadata(metadata):
         return stored
     raise ConflictError(
         f"turn {stored.turn_number} of session {stored.session_id!r} has another answer already; "
