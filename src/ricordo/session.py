@@ -82,7 +82,7 @@ class Session:
             self._scope,
             Said("user", query, created_at),
             Said("assistant", response, created_at, chunk_ids),
-            metadata=metadata if importance is None else write.weighed(metadata, importance),
+            metadata=metadata if importance is None else write.with_importance(metadata, importance),
             turn_id=turn_id,
             turn_number=turn_number,
             receipt=receipt or (self._last_receipt and self._receipt_for(query)),
@@ -106,7 +106,7 @@ class Session:
             self._scope,
             Said("user", query, created_at),
             None,
-            metadata=write.weighed(metadata, importance),
+            metadata=write.with_importance(metadata, importance),
             turn_id=turn_id,
             receipt=receipt or self._receipt_for(query),
         )
