@@ -52,7 +52,7 @@ _LAST = ("Ferrando", "Bellandi", "Corsetti", "Whitmore", "Ashdown", "Pellerin", 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One talk condensed to one limit. Shares of evidence are in percent, of all and of what a truncation keeps."""
+    """One talk condensed to one limit. Shares of key details are in percent, of all and of what a truncation keeps."""
 
     data: str
     messages: int
@@ -153,7 +153,7 @@ def generated(messages: int, seed: int = 7) -> tuple[list[Turn], list[str]]:
 
 
 def _planting(chance: random.Random) -> Iterator[Callable[[], str]]:
-    """Makers of each kind of evidence, in turn."""
+    """Makers of each kind of key detail, in turn."""
     kinds: tuple[Callable[[], str], ...] = (
         lambda: f"{chance.choice(_FIRST)} {chance.choice(_LAST)}",
         lambda: f"{chance.randint(100, 99_999)} kg",

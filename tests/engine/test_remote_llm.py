@@ -141,7 +141,7 @@ def hangs_up(handler: Handler) -> None:
 def test_silence() -> None:
     """A server that takes the question and falls silent is not asked again: it would double the longest wait."""
     with playing(hangs) as server:
-        with pytest.raises(LLMError, match=r"silent for 2 s"):
+        with pytest.raises(LLMError, match=r"nothing for 2 s"):
             asking(server, read=2.0).complete(ASK)
         assert len(server.asked) == 1
 

@@ -1,4 +1,4 @@
-"""What the tests of condensation share: talks made of texts, and talks made by chance that hold known evidence."""
+"""What the tests of condensation share: talks made of texts, and talks made by chance that have known key details."""
 
 import string
 from collections.abc import Sequence

@@ -25,7 +25,7 @@ def test_found_is_verbatim(text: str) -> None:
     assert len(found) == len(set(found))
 
 
-@given((names | numbers).filter(str.isalnum), key_details)  # no other evidence is alphanumeric
+@given((names | numbers).filter(str.isalnum), key_details)  # no other detail is alphanumeric
 def test_survival(first: str, second: str) -> None:
     """A thing survives in a text that holds it, and not in one that holds it only as a part of a word."""
     assert contains_verbatim(first, f"prima {first}, poi {second}.")
@@ -53,7 +53,7 @@ def test_survival(first: str, second: str) -> None:
     ],
 )
 def test_kinds(text: str, things: list[str]) -> None:
-    """Each kind of evidence, as people write it; the marks of a list are none."""
+    """Each kind of key detail, as people write it; the marks of a list are none."""
     assert [each.text for each in find_key_details(text) if not each.weak] == things
 
 

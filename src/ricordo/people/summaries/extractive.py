@@ -1,8 +1,8 @@
-"""An extractive summary: quoted sentences, and the evidence that they leave out.
+"""An extractive summary: quoted sentences, and the key details that they leave out.
 
 Turns and the earlier summary go in, a `SummaryDraft` comes out. Sentences are quoted, never rewritten, so nothing is
 invented. The same input gives the same summary. Sentences of the earlier summary compete with new ones, and the
-evidence of both is kept by rank.
+key details of both are kept by rank.
 """
 
 import math
@@ -61,12 +61,12 @@ _ASKED_BACK = -0.5
 _FEW = 5.0  # smoothing: sentences with few keywords score lower
 _EVERYWHERE = 0.05  # keywords in more than this share of sentences count nothing
 _FROM = 40  # sentences; the share above applies only from this many
-_WORDS_OF_ONE_THING = 12.0  # words per piece of evidence at full density
+_WORDS_OF_ONE_THING = 12.0  # words per key detail at full density
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its speaker, its position, its keywords and its evidence."""
+    """A sentence with its speaker, its position, its keywords and its key details."""
 
     text: str
     speaker: str
@@ -76,7 +76,7 @@ class Sentence:
     named: tuple[KeyDetail, ...] = ()
 
     @property
-    def tells(self) -> bool:
+    def has_content(self) -> bool:
         """Whether it says more than a greeting."""
         return bool(self.named) or len(self.words) > 1
 
@@ -148,7 +148,7 @@ def extractive_summary(
     noted = list(_earlier_sentences(before))
     found = [find_key_details(message.content) for message in messages]
     said = list(_message_sentences(messages, found, wording))
-    candidates = [*noted, *([each for each in said if each.tells] or said)]
+    candidates = [*noted, *([each for each in said if each.has_content] or said)]
     fitting = SummaryFitter(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
     order = _alternating(sentence_scores(candidates), len(noted))
     sheet = fitting.fill(
@@ -205,14 +205,14 @@ def unchanged_summary(previous: "Summary | None", limit_tokens: int, counter: "T
 
 
 def rank_key_details(messages: Sequence["Message"], before: SummaryParts) -> list[KeyDetail]:
-    """All evidence by rank: of the messages, of cited chunks, and of the earlier summary."""
+    """All key details by rank: of the messages, of cited chunks, and of the earlier summary."""
     return rank_found_details(messages, [find_key_details(message.content) for message in messages], before)
 
 
 def rank_found_details(
     messages: Sequence["Message"], found: Sequence[Sequence[KeyDetail]], before: SummaryParts
 ) -> list[KeyDetail]:
-    """The same, if the evidence of each message is known already."""
+    """The same, if the key details of each message are known already."""
     common = common_words(message.content for message in messages)
 
     def pairs() -> Iterable[tuple[KeyDetail, float]]:

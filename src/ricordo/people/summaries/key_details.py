@@ -1,9 +1,8 @@
-"""Evidence: what a summary must keep verbatim (names, numbers, dates, code, paths, addresses, chunk ids).
+"""Key details: what a summary must keep verbatim (names, numbers, dates, code, paths, addresses, chunk ids).
 
-A text goes in, the evidence in it comes out, verbatim and in order. Each text is read alone, so the evidence of two
-conversations is that of each. Recall is preferred to precision: doubtful finds (a capital at the start of a sentence, a
-single digit) are marked weak and dropped first. A model's sentence is grounded if its evidence was said. Also the
-keywords and key topics of texts.
+A text goes in, its key details come out, verbatim and in order. Each text is read alone. Recall is preferred to
+precision: doubtful finds (a capital at the start of a sentence, a single digit) are marked weak and dropped first. A
+model's sentence is grounded if its key details were said. Also the keywords and key topics of texts.
 """
 
 import math
@@ -198,7 +197,7 @@ _TAIL = ".,;:!?)]}'’…"
 
 
 def find_key_details(text: str) -> list[KeyDetail]:
-    """The evidence of one text, each once, in order of appearance."""
+    """The key details of one text, each once, in order of appearance."""
     found: dict[str, tuple[int, KeyDetail]] = {}
     taken: list[tuple[int, int]] = []
     plain = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), text)
@@ -301,15 +300,15 @@ def common_words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in _LOWER.findall(text))
 
 
-def ranked_key_details(heard: Iterable[tuple[KeyDetail, float]]) -> list[KeyDetail]:
-    """All evidence, each once, by kind, frequency and source.
+def ranked_key_details(found: Iterable[tuple[KeyDetail, float]]) -> list[KeyDetail]:
+    """All key details, each once, ranked by kind, frequency and source.
 
-    `heard` pairs each find with a bonus for its source. Evidence found strong once is strong.
+    `found` pairs each detail with a bonus for its source. One that is not weak in any text is not weak.
     """
     worth: dict[str, float] = {}
     times: dict[str, int] = {}
     best: dict[str, KeyDetail] = {}
-    for detail, bonus in heard:
+    for detail, bonus in found:
         known = best.get(detail.text)
         if known is None or (known.weak and not detail.weak):
             best[detail.text] = detail

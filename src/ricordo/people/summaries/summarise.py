@@ -1,8 +1,8 @@
 """Write a summary or a title: with a language model, else by extraction; a summary at last by truncation.
 
 The model gets the conversation as fenced data. Its summary must be non-empty, about the conversation and grounded in
-it; missing evidence is appended. If a step fails, the next one is tried and the result says which was used. If all fail
-the result is None and nothing is stored.
+it; missing key details are appended. If a step fails, the next one is tried and the result says which was used. If all
+fail the result is None and nothing is stored.
 
 A title is the first question with content, without greeting and request. Messages that give orders to a model are
 skipped, so that a user cannot dictate a title. A model's title is checked the same way. None if there is no title.
@@ -160,7 +160,7 @@ def _model_summary(
     told = [before.text(wording), *(message.content for message in messages)]
     if not is_about(text, told):
         raise _UnusableSummaryError("the summary is not about the conversation")
-    # Sentences stay in order: the last ones are dropped before evidence is.
+    # Sentences stay in order: the last ones are dropped before key details are.
     own = grounded_sentences(
         [sentence for line in text.split("\n") for sentence in quotable_sentences(line)][:limit], told
     )
