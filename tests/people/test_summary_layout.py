@@ -95,7 +95,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_a_talk_with_the_reader(language: str) -> None:
-    """Summary, topics and title are about the subject; what was cited survives as a key detail, and nothing is flagged."""
+    """Summary, topics and title are about the subject; what was cited survives as a key detail; nothing is flagged."""
     questions, material = TEXTS[language]
     offered = [Chunk(CHUNK, material), Chunk("doc-122#0a1b2c3d", "x")]
     answers = [read(question, "", offered, language) for question in questions]

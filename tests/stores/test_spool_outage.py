@@ -82,7 +82,7 @@ def test_what_is_not_at_hand_is_said(store: SpooledStore, database: Switched) ->
     database.up = False
     provisional = store.turns.append(a_turn(ANNA, "now"))
     assert provisional.turn_number == 1
-    assert any("not at hand" in note for note in store.sessions.notes(ANNA, "lesson"))
+    assert any("cannot be read now" in note for note in store.sessions.notes(ANNA, "lesson"))
     assert [turn.query for turn in store.turns.page(ANNA, "lesson", last=3)] == ["now"]
     with pytest.raises(StoreUnavailable):
         store.turns.page(ANNA, "lesson")  # all of it, which nobody here has

@@ -17,7 +17,7 @@ from ricordo.stores.turn_rows import ENDLESS, texts_in
 
 @dataclass
 class ReceiptPassage:
-    """A text that receipts name, and the newest turn whose receipt does."""
+    """A text that receipts refer to, and the newest turn with such a receipt."""
 
     text: str
     last_turn: int
@@ -68,13 +68,13 @@ class MemorySession:
         return turn
 
     def receipt(self, number: int) -> StoredReceipt:
-        """The receipt of a turn, with those passages whose digest its body says."""
+        """The receipt of a turn, with the passages whose digests its body contains."""
         body = self.receipts[number]
         named = texts_in(json.loads(body)) & self.passages.keys()
         return StoredReceipt(self.info.id, number, body, {name: self.passages[name].text for name in named})
 
     def drop(self, numbers: set[int]) -> None:
-        """Remove turns, and what topics, blocks and vectors had of them."""
+        """Delete turns, with their part in topics, blocks and vectors."""
         gone = [turn for turn in self.turns if turn.turn_number in numbers]
         self.turns = [turn for turn in self.turns if turn.turn_number not in numbers]
         self.receipts = {n: body for n, body in self.receipts.items() if n not in numbers}

@@ -1,7 +1,7 @@
 """The SQL of turns and sessions, by name.
 
-Each statement names the owner, although row-level security would hide other owners' rows anyway: the predicate routes
-a statement to one shard, and is a second protection.
+Each statement names the owner, although row-level security hides the rows of other owners: the condition routes the
+statement to one shard, and is a second protection.
 """
 
 from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS

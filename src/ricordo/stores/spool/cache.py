@@ -1,7 +1,7 @@
-"""What a chat reads while the database is away: the newest turns of sessions in use, and last known values.
+"""The caches that a chat reads while the database is away: the newest turns of sessions, and last known values.
 
-In: every result that passes between callers and the database. Out: the tail of a session as last seen, and the last
-answer to the same question. Both are bounded; the least recently used entry is evicted first.
+In: every result that the database returns. Out: the newest turns of a session as last read, and the last result of the
+same call. Both caches are bounded; the least recently used entry is evicted first.
 """
 
 from collections import OrderedDict
@@ -22,9 +22,10 @@ VALUES = 32  # for each owner
 
 @dataclass(frozen=True, slots=True)
 class CachedSession:
-    """What is cached of a session. `turns` are its newest, in order; `whole` if there are no others.
+    """The cached part of a session: its newest `turns`, in order; `whole` if there are no others.
 
-    `apart` are older turns with a gap before `turns`. They are kept so that they can be answered, and are not shown.
+    `apart` are older turns, with turns missing between them and `turns`. They can be answered, but no read returns
+    them.
     """
 
     owner: Owner
@@ -57,8 +58,8 @@ class CachedSession:
 def with_turn(known: CachedSession, turn: Turn) -> CachedSession:
     """The cached session after a turn was written.
 
-    A number that does not follow means other writers, or results that arrive later: the older turns are set apart
-    until the turns between are known.
+    If its number does not follow, turns are missing, of other writers or not received yet. Then the older turns are set
+    apart until the missing turns are known.
     """
     turns, apart, whole, number = known.turns, known.apart, known.whole, turn.turn_number
     if not turns:
@@ -78,7 +79,7 @@ def with_turn(known: CachedSession, turn: Turn) -> CachedSession:
 def with_tail(known: CachedSession, turns: Sequence[Turn], *, whole: bool) -> CachedSession:
     """The cached session after its newest turns were read.
 
-    Cached turns stay that directly precede them, and older open ones.
+    Cached turns stay if they directly precede them, or are open.
     """
     first = turns[0].turn_number if turns and not whole else 0
     before = tuple(turn for turn in known.turns if turn.turn_number < first)
@@ -136,10 +137,10 @@ def _touched(info: SessionInfo | None, turn: Turn) -> SessionInfo | None:
 
 
 class RecentTurns:
-    """A bounded cache of the sessions in use.
+    """A bounded cache of recently used sessions.
 
-    Results arrive in any order. A reader takes the `version` before it reads and passes it with the result; the result
-    is ignored if the session was written or forgotten since, because it may be older.
+    Results may arrive in any order. A reader gets the `version` before it reads, and passes it with the result. The
+    result is ignored if the session was written or forgotten since, because it may be out of date.
     """
 
     def __init__(self, sessions: int = SESSIONS, characters: int = CHARACTERS) -> None:
@@ -256,7 +257,7 @@ class _OwnerValues:
 
 
 class LastKnownValues:
-    """The last answer to each question about an owner, bounded.
+    """The last result of each call about an owner, bounded.
 
     As in `RecentTurns`, a reader passes the `version` from before it read: nothing forgotten since comes back.
     """
