@@ -112,9 +112,9 @@ def _percentile(times: Sequence[float], percent: int) -> float | None:
 
 
 class CountingStore:
-    """A store that counts turns and summaries written, and writes that failed. Everything else is the store's own.
+    """A store that counts the turns and summaries it writes, and failed writes.
 
-    `failing_since` is since when writes fail because the store is unavailable; None once one succeeds.
+    `failing_since` is the time since which writes fail because the store is unavailable; None after a success.
     """
 
     def __init__(self, store: Store, metrics: Metrics) -> None:
@@ -174,7 +174,7 @@ class _CountingTurns:
 
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
         stored = self._store.write("message", lambda: self._turns.add_message(turn, acknowledged_at=acknowledged_at))
-        if stored.id == turn.id:  # it began a turn; otherwise it was added to one
+        if stored.id == turn.id:  # else the message was added to an existing turn
             self._metrics.turns.inc()
         return stored
 
