@@ -38,7 +38,7 @@ def verify(options: Options, output: Output) -> int:
 
 
 def repair(options: Options, output: Output) -> int:
-    """Mend what can be derived from the turns again, and report what is left."""
+    """Repair what can be derived from the turns again, and report what is left."""
     with open_memory(options) as memory, output.progress("repairing") as step:
         result = memory.repair(step)
     left = result.verification

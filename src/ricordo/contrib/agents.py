@@ -1,8 +1,8 @@
 """A session of the OpenAI Agents SDK on a memory: its items are the messages of one user's session.
 
 In: the items of a run (messages, tool calls and their outputs, reasoning). Out: the same items, in order. They are
-stored as ordinary turns, so they can be searched, recalled and summarised; what Ricordo has no field for lies in the
-metadata of its message, and what is too large for that among the items of the store.
+stored as ordinary turns, so they can be searched, recalled and summarised. Fields that Ricordo does not have are stored
+in the metadata of the message, or as an adapter item if they are too large.
 """
 
 import asyncio
@@ -258,7 +258,7 @@ def _turn_of(messages: Sequence[Message], old: Turn, number: int, turn_id: str) 
 
 
 def _with_their_calls(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
-    """The items without outputs of a missing call, which no model accepts."""
+    """The items without outputs whose call is missing, because models refuse these."""
     known: set[object] = set()
     whole: list[TResponseInputItem] = []
     for item in items:

@@ -2,7 +2,7 @@
 
 In: the messages of an agent. Out: for the model, the system prompt with what is known of the user, the recent turns
 that fit and what was recalled; for the store, first the question, and at the end the whole turn with its tool calls.
-The objects themselves hold nothing of a user.
+The objects themselves store no data of a user.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ from ricordo.session import Session
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-# Messages of LangChain as Ricordo keeps them, and back: one loses nothing on the way to the other.
+# Messages of LangChain as Ricordo stores them, and back, without loss.
 
 NOTE = "langchain"  # Ricordo's key in a message's metadata
 ROLES: Mapping[str, Role] = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -331,7 +331,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return self._receipts.pop(turn_id)
 
     def _warn(self, operation: str, error: RicordoError) -> None:
-        log.warning("the agent goes on without: %s", error, extra={"operation": operation})
+        log.warning("the agent continues without it: %s", error, extra={"operation": operation})
 
 
 class RicordoChatMessageHistory(BaseChatMessageHistory):

@@ -2,7 +2,7 @@
 
 `RicordoConversations` stores messages byte for byte, with revisions, branches and forks, as items of one user.
 `RicordoMemory` stores messages as turns, and gives the model what is known, recent and recalled instead of the whole
-history. They can be used together: one is the record, the other the memory.
+history. They can be used together.
 """
 
 import asyncio

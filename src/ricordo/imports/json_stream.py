@@ -1,4 +1,4 @@
-"""A streaming JSON reader, where only the current entry is in memory, and the format that its first entries show.
+"""A streaming JSON reader with only the current entry in memory, and the detection of a format by its first entries.
 
 In: a text stream, and the paths of objects and lists whose members are read one by one. Out: entries with their path,
 and a problem in place of a damaged entry; reading continues after it. The standard library's decoder parses a buffer

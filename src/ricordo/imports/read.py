@@ -66,8 +66,8 @@ _EACH: dict[str, Reader] = {
 class ReadOptions:
     """How to read: the agent of the sessions, the limits of what is stored, the file's name, a progress callback.
 
-    `now` is the time of messages without one; by default the file's modification time. `me` is what the person whose
-    memory it is calls themselves in a chat with others.
+    `now` is the time of messages without one; by default the file's modification time. `me` is the user's
+    name in a chat with others.
     """
 
     agent_id: str = "default"
