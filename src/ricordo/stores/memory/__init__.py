@@ -1,7 +1,7 @@
 """The reference store: plain dictionaries behind one lock.
 
-It states in the fewest words what every store must do, so it is the oracle of the tests, and a store for programs that
-need no persistence. Nothing survives the process.
+It is the shortest implementation of a store, so the tests compare the other stores with it. It is also for programs
+that need no persistence: all data is lost when the process ends.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +89,7 @@ class MemoryStore:
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
         from ricordo.stores.sqlite.store import copy_to_sqlite
 
-        with self._lock:  # until the end: what is copied is one moment
+        with self._lock:  # until the end, so that the copy is consistent
             owners = [data.owner for data in self._data.by_owner.values()]
             copy_to_sqlite(self, owners, path, progress, list(self._data.keys.values()), self._data.erasures)
 

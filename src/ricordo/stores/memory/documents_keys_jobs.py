@@ -1,4 +1,4 @@
-"""Documents, API keys, jobs and leases, and the items of adapters, of the reference store."""
+"""Documents, API keys, jobs and leases, and adapter items, of the reference store."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
