@@ -374,7 +374,7 @@ class JobQueue:
         Returns the error. That the session was deleted meanwhile is no error.
         """
         failure: Exception | None = None
-        with RenewedLease(self._store, job, LEASE) as held:
+        with RenewedLease(self._store, job, LEASE) as renewed_lease:
             try:
                 work(job)
             except NotFoundError:
@@ -382,12 +382,12 @@ class JobQueue:
             except Exception as error:
                 failure = error
         if failure is None:
-            self._store.jobs.finish(held.job)
+            self._store.jobs.finish(renewed_lease.job)
             return None
         retry = None if job.attempts >= ATTEMPTS else now() + FIRST_PAUSE * 2 ** min(job.attempts, 8)
         # Errors of other libraries may quote a message: only their type is stored.
         cause = str(failure) if isinstance(failure, RicordoError) else type(failure).__name__
-        self._store.jobs.fail(held.job, cause[:500], retry)
+        self._store.jobs.fail(renewed_lease.job, cause[:500], retry)
         return failure
 
     def hand_back(self, job: "Job") -> None:

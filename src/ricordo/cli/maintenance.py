@@ -43,8 +43,8 @@ def repair(options: Options, output: Output) -> int:
         result = memory.repair(step)
     left = result.verification
     verdict = "sound" if left.ok else f"{counted(len(left.damages), 'damage')} left; restore a backup"
-    held = f"{counted(left.sessions, 'session')}, {counted(left.turns, 'turn')}"
-    summary = f"{len(result.mended)} mended; {held}: {verdict}"
+    counts = f"{counted(left.sessions, 'session')}, {counted(left.turns, 'turn')}"
+    summary = f"{len(result.mended)} mended; {counts}: {verdict}"
     mended = [Text(f"mended: {printable(each.where)}: {printable(each.problem)}") for each in result.mended]
     found = [Text(f"{printable(each.where)}: {printable(each.problem)}", "red") for each in left.damages]
     output.document({**as_json(result), "ok": left.ok}, summary, *mended, *found)

@@ -219,8 +219,8 @@ class RicordoMemoryService(BaseMemoryService):
         )
         entries = []
         for hit in hits:
-            told = {"session_id": hit.session_id.removeprefix(_place(app_name)), "score": hit.score}
-            entries.append(_entry(hit.message, told | {"reasons": list(hit.reasons)}))
+            found_by = {"session_id": hit.session_id.removeprefix(_place(app_name)), "score": hit.score}
+            entries.append(_entry(hit.message, found_by | {"reasons": list(hit.reasons)}))
         return SearchMemoryResponse(memories=entries)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
@@ -311,12 +311,12 @@ def _place(app: str) -> str:
     return app.replace("%", "%25").replace("/", "%2F") + "/"
 
 
-def _entry(message: Message, told: dict[str, Any]) -> MemoryEntry:
+def _entry(message: Message, found_by: dict[str, Any]) -> MemoryEntry:
     note = message.metadata.get(NOTE, {})
     return MemoryEntry(
         id=event_of(message) or message.id,
         content=content_of(message),
         author=note.get("author") or message.role,
         timestamp=message.created_at.astimezone(UTC).isoformat(),
-        custom_metadata=note.get("custom", {}) | told,
+        custom_metadata=note.get("custom", {}) | found_by,
     )

@@ -104,8 +104,8 @@ class RicordoSession:
     def _add(self, session: Session, items: Sequence[TResponseInputItem]) -> None:
         limits = self._memory.settings.limits
         others = [kept_as(item, limits) for item in items[1:]]
-        held = self._lock(session)
-        with held.lock:
+        history_lock = self._lock(session)
+        with history_lock.lock:
             for item in items[:1]:  # `add_message` checks it; the others are checked already
                 try:
                     session.add_message(**kept_as(item, limits, checked_later=True).fields)
@@ -130,8 +130,8 @@ class RicordoSession:
         self._items.write(owner, lambda items: items.attach(place, key, turn_id_of(message.id)))
 
     def _pop(self, session: Session) -> TResponseInputItem | None:
-        held = self._lock(session)
-        with held.lock:
+        history_lock = self._lock(session)
+        with history_lock.lock:
             for left in reversed(range(ATTEMPTS)):
                 turns = session.history(2)
                 shown = _shown(turns)
@@ -168,8 +168,8 @@ class RicordoSession:
         store.turns.delete(owner, session.id, [turn.turn_number, *stale])
 
     def _clear(self, session: Session) -> None:
-        held = self._lock(session)
-        with held.lock:
+        history_lock = self._lock(session)
+        with history_lock.lock:
             try:
                 session.clear()
             except NotFoundError:

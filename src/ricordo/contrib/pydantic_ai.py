@@ -227,7 +227,7 @@ class RicordoMemory(AbstractCapability[Any]):
             self._context = session.context(question, system="", budget=self._budget)
             self._turn = session.ask(question, receipt=self._context.receipt)
         except RicordoError as error:
-            log.warning("the agent goes on without: %s", error, extra={"operation": "before_run"})
+            log.warning("the agent continues without memory: %s", error, extra={"operation": "before_run"})
 
     def _finish(self, session: Session, turn: OpenTurn, steps: Sequence[Step], said: str) -> None:
         try:

@@ -154,16 +154,16 @@ class _Pages:
 def _sections(found: Sequence[TextBlock], title: str) -> Iterator[_Section]:
     """Blocks under the same heading; a heading without content joins the next section."""
     path: tuple[tuple[int, str], ...] = ()
-    held: list[TextBlock] = []
+    collected: list[TextBlock] = []
     for block in found:
         if block.kind == "heading":
-            if held and held[-1].kind != "heading":
-                yield _Section(_heading(title, path), tuple(held))
-                held = []
+            if collected and collected[-1].kind != "heading":
+                yield _Section(_heading(title, path), tuple(collected))
+                collected = []
             path = path_after(path, block)
-        held.append(block)
-    if held:
-        yield _Section(_heading(title, path), tuple(held))
+        collected.append(block)
+    if collected:
+        yield _Section(_heading(title, path), tuple(collected))
 
 
 def _heading(title: str, path: Sequence[tuple[int, str]]) -> str:

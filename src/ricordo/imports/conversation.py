@@ -369,5 +369,5 @@ def split_reasoning(words: str) -> tuple[str, str]:
     if not blocks:
         return words, ""
     thoughts = (next((group for group in (each[1], each[3], each[4]) if group), "") for each in blocks)
-    told = join_lines(html.unescape(_SUMMARY.sub("", each)).strip() for each in thoughts)
-    return _REASONING.sub("", words).strip(), told[:MAX_THOUGHTS] or "(empty)"
+    reasoning = join_lines(html.unescape(_SUMMARY.sub("", each)).strip() for each in thoughts)
+    return _REASONING.sub("", words).strip(), reasoning[:MAX_THOUGHTS] or "(empty)"

@@ -262,11 +262,11 @@ def _is_json(text: str) -> bool:
 
 def _lines(text: CountingReader) -> Iterator[str]:
     """The lines of a text; only LF ends one, as messengers write them."""
-    held = ""
+    rest = ""
     while read := text.read(LINE_CHUNK):
-        *whole, held = (held + read).split("\n")
+        *whole, rest = (rest + read).split("\n")
         yield from whole
-    yield held
+    yield rest
 
 
 def _conversations(

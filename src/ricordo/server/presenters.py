@@ -131,9 +131,9 @@ def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
 def fact_sentence(fact: Fact) -> str:
     """A fact as a sentence for the user, in the second person if the rules can make one: "You live in Turin."."""
     said = None if fact.is_instruction or not fact.sources else fact.sources[-1].quote
-    told = (said and retold(said, fact.language, "second")) or fact.text.strip('«»“”"')
-    told = f"{told[:1].upper()}{told[1:]}"
-    return told if not told or told[-1] in ".!?…" else f"{told}."
+    sentence = (said and retold(said, fact.language, "second")) or fact.text.strip('«»“”"')
+    sentence = f"{sentence[:1].upper()}{sentence[1:]}"
+    return sentence if not sentence or sentence[-1] in ".!?…" else f"{sentence}."
 
 
 def reference_out(reference: Resolved) -> dict[str, Any]:

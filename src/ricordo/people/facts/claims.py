@@ -347,8 +347,8 @@ def _words_were_said(candidate: Claim) -> bool:
 def _same_day(candidate: Claim, zone: tzinfo) -> bool:
     """Whether the claim and its quote name the same day, if both name one."""
     named = _DAY_PHRASE.search(candidate.quote)
-    told = last_day_in(candidate.text)
-    if not named or not told or candidate.about == "date:birthday":
+    claimed = last_day_in(candidate.text)
+    if not named or not claimed or candidate.about == "date:birthday":
         return True
     meant = resolve_day(named[0], candidate.said.created_at.astimezone(zone).date(), candidate.language)
-    return meant is None or meant == told
+    return meant is None or meant == claimed

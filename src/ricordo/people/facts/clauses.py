@@ -210,18 +210,18 @@ def retold(statement: str, language: str, person: Person) -> str | None:
         return (written[:1].upper() + written[1:]) if person == "third" else written  # about others: unchanged
     if table.not_retold[person].search(written):
         return None
-    told = _third_opening(pieces, table)
-    if told is None:
+    pieces_said = _third_opening(pieces, table)
+    if pieces_said is None:
         return None
     if person == "second":
-        told = pieces
+        pieces_said = pieces
     verbs = table.third_verbs if person == "third" else table.second_verbs
     words = table.third_person if person == "third" else table.second_person
     out: list[str] = []
     last = ""
-    for index, piece in enumerate(told):
+    for index, piece in enumerate(pieces_said):
         low = piece.lower()
-        following = next((each.lower() for each in told[index + 1 :] if each.strip()), "")
+        following = next((each.lower() for each in pieces_said[index + 1 :] if each.strip()), "")
         turns = (
             not last or _BEFORE_VERB.fullmatch(last) or (last not in table.leaning and low not in table.verbs_and_nouns)
         )

@@ -103,11 +103,11 @@ def _judge(model: "_Model", read: str, before: str | None) -> tuple[Judged, ...]
         _dot(observations(read, spans, index, before), model.clause, model.clause_bias) for index in range(len(spans))
     ]
     whole = _dot(message_observations(read, before), model.message, model.message_bias)
-    told, labels, groups = network_scores(model, read, before, spans)
+    scores, labels, groups = network_scores(model, read, before, spans)
     found = []
     for index, span in enumerate(spans):
         kinds = kind_observations(read[span.start : span.end], labels[index], groups[index], model.names)
-        seen = np.concatenate([context_observations(logits, index, whole, told), kinds, kinds * told[index]])
+        seen = np.concatenate([context_observations(logits, index, whole, scores), kinds, kinds * scores[index]])
         margin = float(seen @ model.context[:-1] + model.context[-1]) - model.threshold
         if margin >= -SLACK:
             label, group, *shares = _described(model, read[span.start : span.end], labels[index], groups[index])
@@ -299,16 +299,16 @@ def message_observations(text: str, before: str | None) -> list[str]:
     return seen
 
 
-def context_observations(logits: Sequence[float], index: int, whole: float, told: Weights) -> Weights:
+def context_observations(logits: Sequence[float], index: int, whole: float, scores: Weights) -> Weights:
     """Features from the scores of both models: of the segment, its neighbours and the message."""
-    own, net = logits[index], float(told[index])
+    own, net = logits[index], float(scores[index])
     last = logits[index - 1] if index else -3.0
     following = logits[index + 1] if index + 1 < len(logits) else -3.0
     seen = [
         own, last, following, max(logits), whole, own if whole < 0 else 0.0, sum(logits) / len(logits),
         float(index == 0), float(index + 1 == len(logits)), min(len(logits), 8) / 8, float(last > 0 and own > -1),
-        float(whole < -1), net, min(net, own), float(told[index - 1]) if index else -3.0,
-        float(told[index + 1]) if index + 1 < len(logits) else -3.0, float(max(told)),
+        float(whole < -1), net, min(net, own), float(scores[index - 1]) if index else -3.0,
+        float(scores[index + 1]) if index + 1 < len(logits) else -3.0, float(max(scores)),
     ]  # fmt: skip
     return np.array(seen, dtype=np.float32)
 
@@ -357,8 +357,8 @@ def network_scores(
     """The mean scores of the networks for each segment: whether it states something, its label, its group."""
     tokens, segment = token_rows(text, before, spans, model.word_id)
     vectors = model.vectors(tokens[:, 0])
-    told = [_one_network(net, tokens, segment, vectors, len(spans)) for net in model.networks]
-    stated, labels, groups = (np.mean(each, axis=0) for each in zip(*told, strict=True))
+    scores = [_one_network(net, tokens, segment, vectors, len(spans)) for net in model.networks]
+    stated, labels, groups = (np.mean(each, axis=0) for each in zip(*scores, strict=True))
     return stated, labels, groups
 
 
@@ -386,8 +386,8 @@ def _one_network(
         words[places] = np.add.reduceat(own, starts) / sizes[:, None]
     whole = peak.max(axis=0)
     beside = np.pad(mean, ((1, 1), (0, 0)))
-    told = np.broadcast_to(whole @ net["whole_weight"].T + net["whole_bias"], mean.shape)
-    seen = np.concatenate([mean, peak, told, beside[:-2] + beside[2:], words], axis=1)
+    scores = np.broadcast_to(whole @ net["whole_weight"].T + net["whole_bias"], mean.shape)
+    seen = np.concatenate([mean, peak, scores, beside[:-2] + beside[2:], words], axis=1)
     z = _relu(seen @ net["head_weight"].T + net["head_bias"])
     stated = z @ net["stated_weight"].T + net["stated_bias"]
     groups = np.concatenate([z, words], axis=1) @ net["group_weight"].T + net["group_bias"]

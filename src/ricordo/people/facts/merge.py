@@ -174,8 +174,12 @@ def _subject_of_day(text: str, language: str) -> frozenset[str]:
 
 def _stays(fact: Fact, claim: Claim) -> bool:
     """Whether a claim does not change a fact, because it is about another person or only some of those in it."""
-    whose, told, rest = claim.text.partition(": ")
-    if told and rest[1:] == claim.quote[1:] and not _terms(whose, claim.language) & _terms(fact.text, fact.language):
+    whose, separator, rest = claim.text.partition(": ")
+    if (
+        separator
+        and rest[1:] == claim.quote[1:]
+        and not _terms(whose, claim.language) & _terms(fact.text, fact.language)
+    ):
         return True
     # "my wife works nights" and "I work at home"
     if claim.change < _CERTAIN and fact.sources and _OF_OTHERS.match(fact.sources[0].quote):

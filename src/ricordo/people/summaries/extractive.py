@@ -96,8 +96,8 @@ def _score(sentence: Sentence, weight: dict[str, float], named: Counter[str]) ->
     length = sentence.text.count(" ") + 1
     # Sorted: float addition depends on the order.
     score = _CENTRALITY * sum([weight[term] for term in sorted(sentence.words)]) / (len(sentence.words) + _FEW)
-    told = sum((0.2 if each.weak else 1.0) / math.sqrt(named[each.text]) for each in sentence.named)
-    score += _DETAILS * min(told * _WORDS_OF_ONE_THING / max(length, _WORDS_OF_ONE_THING), 2.0)
+    details = sum((0.2 if each.weak else 1.0) / math.sqrt(named[each.text]) for each in sentence.named)
+    score += _DETAILS * min(details * _WORDS_OF_ONE_THING / max(length, _WORDS_OF_ONE_THING), 2.0)
     score += _OPENING * sentence.opening + _SPEAKER * (sentence.role == "user")
     if sentence.role == "assistant" and sentence.text.endswith("?"):
         score += _ASKED_BACK

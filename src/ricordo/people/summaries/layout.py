@@ -269,8 +269,8 @@ class SummaryFitter:
 
 def _counted(sheet: SummaryParts, details: Sequence[KeyDetail], left_out: int) -> SummaryParts:
     """The summary with the number of key details that it does not contain."""
-    held = "\n".join([*sheet.lines, SEPARATOR.join(sheet.mentioned)])
-    return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, held) for each in details))
+    shown = "\n".join([*sheet.lines, SEPARATOR.join(sheet.mentioned)])
+    return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, shown) for each in details))
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,12 +157,12 @@ def _model_summary(
         raise _UnusableSummaryError("it wrote nothing")
     if text[0] in "{[":
         raise _UnusableSummaryError("it returned data, not text")
-    told = [before.text(wording), *(message.content for message in messages)]
-    if not is_about(text, told):
+    said_texts = [before.text(wording), *(message.content for message in messages)]
+    if not is_about(text, said_texts):
         raise _UnusableSummaryError("the summary is not about the conversation")
     # Sentences stay in order: the last ones are dropped before key details are.
     own = grounded_sentences(
-        [sentence for line in text.split("\n") for sentence in quotable_sentences(line)][:limit], told
+        [sentence for line in text.split("\n") for sentence in quotable_sentences(line)][:limit], said_texts
     )
     if not own:
         raise _UnusableSummaryError("not one sentence is grounded in the conversation")
@@ -310,8 +310,8 @@ def _by_model(said: Sequence["Message"], language: str, writer: SummaryWriter) -
         log.warning("no title by %s: %s", writer.llm.name, type(failure).__name__)
         return ""
     made = clean_title(_LABEL.sub("", answer.partition("\n")[0].strip(" \"'«»“”")))
-    told = [message.content for message in said]
-    grounded = is_about(made, told) and grounded_sentences([made], told)
+    said_texts = [message.content for message in said]
+    grounded = is_about(made, said_texts) and grounded_sentences([made], said_texts)
     return made if grounded and detect_language([made], language) == language else ""
 
 

@@ -309,10 +309,10 @@ class PostgresJobs:
         return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, write_rules.handed_back))
 
     def extend(self, job: Job, until: datetime) -> Job | None:
-        held = self._transactions.run(
+        still_leased = self._transactions.run(
             job.owner, lambda tx: _change_job(tx, job, lambda stored: write_rules.extended(stored, until))
         )
-        return write_rules.extended(job, until) if held else None
+        return write_rules.extended(job, until) if still_leased else None
 
     def page(self, owner: Owner) -> Sequence[Job]:
         return [row_to_job(row) for row in self._transactions.read(owner, JOBS)]

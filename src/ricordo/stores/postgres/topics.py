@@ -245,11 +245,11 @@ def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Se
         return 0
     went = 0
     for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
-        held = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
-        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": held})
+        stored = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
+        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": stored})
         _count_open(transaction, key, plain)
-        _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in held], archived)
-        went += len(held)
+        _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in stored], archived)
+        went += len(stored)
     return went
 
 
