@@ -200,7 +200,7 @@ def test_a_database_that_takes_nothing_is_seen_from_outside() -> None:
         assert (health.status_code, health.json()["status"]) == (200, "degraded")
         assert health.json()["since"]
         assert "ricordo_degraded 1.0" in client.get("/metrics").text
-        assert any("not kept" in note for note in client.get("/stats").json()["degraded"])
+        assert any("not stored" in note for note in client.get("/stats").json()["degraded"])
         inner.up = True
         assert ask(client, session_id=session)["metadata"]["turn_number"] == 2
         assert client.get("/health").json() == {"status": "ok", "store": "memory", "spool": None}
