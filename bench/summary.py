@@ -19,8 +19,8 @@ from rich.table import Table
 
 from ricordo.engine import TokenCounter
 from ricordo.engine.tokens import counter_for
-from ricordo.people.summaries.evidence import contains_verbatim
-from ricordo.people.summaries.extractive import extractive_summary, rank_evidence, truncated_summary
+from ricordo.people.summaries.extractive import extractive_summary, rank_key_details, truncated_summary
+from ricordo.people.summaries.key_details import contains_verbatim
 from ricordo.people.summaries.layout import SummaryDraft, SummaryParts, quotable_messages
 from ricordo.people.summaries.summarise import as_summary, conversation_language
 from ricordo.records.turns import Message, Owner, Turn
@@ -52,7 +52,7 @@ _LAST = ("Ferrando", "Bellandi", "Corsetti", "Whitmore", "Ashdown", "Pellerin", 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One talk condensed to one limit. Shares of evidence are in percent, of all and of what a truncation keeps."""
+    """One talk condensed to one limit. Shares of key details are in percent, of all and of what a truncation keeps."""
 
     data: str
     messages: int
@@ -84,7 +84,7 @@ def run(
             found.append(measure(f"generated {size}", turns, planted, limit, counts, rounds, steps=STEPS))
     for name, texts in _texts(data) if data else ():
         turns = as_turns(texts)
-        named = [each.text for each in rank_evidence(quotable_messages(turns), SummaryParts()) if not each.weak]
+        named = [each.text for each in rank_key_details(quotable_messages(turns), SummaryParts()) if not each.weak]
         found.extend(measure(name, turns, named, limit, counts, rounds) for limit in limits)
     return tuple(found)
 
@@ -153,7 +153,7 @@ def generated(messages: int, seed: int = 7) -> tuple[list[Turn], list[str]]:
 
 
 def _planting(chance: random.Random) -> Iterator[Callable[[], str]]:
-    """Makers of each kind of evidence, in turn."""
+    """Makers of each kind of key detail, in turn."""
     kinds: tuple[Callable[[], str], ...] = (
         lambda: f"{chance.choice(_FIRST)} {chance.choice(_LAST)}",
         lambda: f"{chance.randint(100, 99_999)} kg",

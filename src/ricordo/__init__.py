@@ -7,11 +7,11 @@ with ricordo.open("chat.db") as memory:
     session.add_turn("What is a budget?", "One limit for the whole prompt.")
     context = session.context("And who keeps it?")
 
-Every name is loaded with its first use: a command that only asks a running process starts at once, and recall, topics
-and follow-ups bring numpy with them.
+Every name is imported at its first use, so that a command that only calls a running process starts quickly: recall,
+topics and follow-ups import numpy.
 """
 
-TYPE_CHECKING = False  # what `typing` says, without importing it
+TYPE_CHECKING = False  # as in `typing`, without importing it
 if TYPE_CHECKING:
     from ricordo.engine import LLM, Completion
     from ricordo.errors import (

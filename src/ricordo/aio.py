@@ -51,7 +51,7 @@ def _awaited(
 
     @functools.wraps(method)
     async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
-        # By name: what was put around a method since, such as a span, is called too.
+        # By name, so that a wrapper that was set later, such as a span, is called too.
         result = await asyncio.to_thread(getattr(self._sync, method.__name__), *args, **kwargs)
         return wrap(self, result) if wrap else result
 

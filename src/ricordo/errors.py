@@ -1,17 +1,17 @@
-"""Everything that can go wrong, as one tree: one class per thing a caller can do differently.
+"""All errors, as a tree: one class for each case that a caller can handle differently.
 
-Each message names the thing that is wrong and the remedy; the cause is chained. The faces map this
-tree to exit codes and HTTP statuses in one table each.
+Each message names the problem and the remedy; the cause is chained. The command line maps the classes to exit codes,
+and the server to HTTP statuses, in one table each.
 
     RicordoError
-    ├── ValidationError      bad input, nothing was changed: mend the named field
-    ├── SettingsError        bad setting: mend the named key
+    ├── ValidationError      bad input, nothing was changed: correct the named field
+    ├── SettingsError        bad setting: correct the named key
     ├── NotFoundError        no such session, turn or receipt for this user
-    ├── ConflictError        the same id already holds other content, or a number is taken
-    ├── BudgetError          the limit cannot hold what must never be cut
+    ├── ConflictError        the same id has other content already, or a number is taken
+    ├── BudgetError          the limit is too small for what must never be cut
     ├── ReceiptError         a past context cannot be rebuilt from what is still stored
-    ├── LLMError             a language model did not answer: everything has a way without it
-    └── StoreError           the database said no
+    ├── LLMError             a language model did not answer
+    └── StoreError           the database refused or failed
         ├── StoreUnavailable     away or busy: the same call may work later
         ├── SchemaError          the schema is newer than this version, or was edited
         └── DamageError          stored bytes do not match their checksum: run `verify`
@@ -25,7 +25,7 @@ class RicordoError(Exception):
 
 
 class ValidationError(RicordoError):
-    """Input was refused before anything was written; `field` names the culprit."""
+    """Input was refused before anything was written; `field` names it."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
@@ -62,7 +62,7 @@ FailureCause = Literal["refused", "rate_limited", "failed", "timeout", "unreacha
 
 
 class LLMError(RicordoError):
-    """A language model is away, refused, or said nothing usable; the message names the model and the remedy.
+    """A language model is away, refuses, or gives no usable answer; the message names the model and the remedy.
 
     `cause` is the kind of failure, and `status` the HTTP status that the model's server sent, if any. `shown` is a
     sentence for the user in the language of the question, without names of hosts or models.
@@ -79,7 +79,7 @@ class StoreError(RicordoError):
     """The database refused or failed an operation."""
 
 
-class StoreUnavailable(StoreError):  # noqa: N818 - a state, not a fault of the caller
+class StoreUnavailable(StoreError):  # noqa: N818 - a state, not a mistake of the caller
     """The database is away or busy; the same call may work later."""
 
 

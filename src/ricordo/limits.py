@@ -1,7 +1,6 @@
-"""What may be stored: every input is checked here before a database sees it.
+"""Limits on what may be stored: every input is checked here before a database gets it.
 
-Refusals name the field. The databases carry the same rules as constraints, so that a row written past
-this module is refused too.
+Errors name the field. The databases have the same rules as constraints, for rows that are written without this module.
 """
 
 import json
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Json
 
 ID_LENGTH = 255
-PROJECT_LENGTH = 240  # a project is kept as a tag, which begins with a word of its own
+PROJECT_LENGTH = 240  # a project is stored as a tag with a prefix
 DEEPEST = 100  # levels of values inside values
-LARGEST = 2**53 - 1  # the largest whole number that JSON carries exactly everywhere
+LARGEST = 2**53 - 1  # the largest whole number that every JSON parser reads exactly
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
-# What the databases hold at most, as their constraints say.
+# The largest values that the constraints of the databases allow.
 MOST_TEXT_BYTES = 16 * 1024 * 1024
 MOST_METADATA_BYTES = LIST_BYTES = 1024 * 1024
 
@@ -58,7 +57,7 @@ def is_id(value: object) -> TypeGuard[str]:
 
 
 def check_project(value: object, default: str = "", field: str = "project") -> str:
-    """The name of a project, as it fits a tag; None is the default, empty is no project."""
+    """The name of a project, short enough for a tag; None is the default, empty is no project."""
     if value is None or value == "":
         return default if value is None else ""
     name = check_id(field, value).strip()
@@ -83,7 +82,7 @@ def check_list(field: str, values: object) -> tuple[Any, ...]:
 
 
 def check_text(field: str, value: object, limits: Limits, *, may_be_blank: bool = False) -> str:
-    """The words of a message: not blank, no NUL, no lone surrogate, not oversized."""
+    """The text of a message: not blank, no NUL, no lone surrogate, not too large."""
     if not isinstance(value, str):
         raise ValidationError(field, f"expected text, got {type(value).__name__}")
     if not may_be_blank and not value.strip():
@@ -96,7 +95,7 @@ def check_text(field: str, value: object, limits: Limits, *, may_be_blank: bool 
 
 
 def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) -> "Json":
-    """A JSON object that survives a round trip unchanged; a copy is returned."""
+    """A JSON object that can be stored and read back unchanged; returns a copy."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -116,7 +115,7 @@ def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) 
 
 
 def check_tool_calls(field: str, value: object, role: str, limits: Limits) -> "tuple[Json, ...]":
-    """What a message calls: mappings that are not empty, and only from an assistant."""
+    """Tool calls: mappings that are not empty, only in a message of an assistant."""
     calls = tuple(check_metadata(f"{field}[{n}]", call, limits) for n, call in enumerate(check_list(field, value)))
     if calls and role != "assistant":
         raise ValidationError(field, f"only an assistant calls tools, not a message of role {role!r}")
@@ -158,7 +157,7 @@ def check_time(field: str, value: object) -> datetime:
 
 
 def _plain(value: str) -> str:
-    """The text itself: a member of an enumeration, say, is equal to its text and writes itself as another."""
+    """A plain str: for example a member of an enumeration equals its text but may be written differently."""
     return value if type(value) is str else str.__str__(value)
 
 
@@ -179,9 +178,9 @@ def _check_characters(field: str, value: str) -> None:
 
 
 def _check_inside(field: str, value: object, depth: int = 0) -> None:
-    """What JSON would change without a word: a NUL behind an escape, a number too large, a key that is not text.
+    """Refuse what JSON would change silently: an escaped NUL, a number that is not finite, a key that is not text.
 
-    And what it would choke on later: values inside values without end.
+    Also too many levels of nesting.
     """
     if depth > DEEPEST:
         raise ValidationError(field, f"is nested more than {DEEPEST} levels deep; store it flatter")

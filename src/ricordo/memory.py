@@ -1,4 +1,4 @@
-"""A memory: everything that is remembered for one tenant. Wires the engine, hands out sessions, calls the rooms."""
+"""`Memory`: everything that is remembered for one tenant. It makes the engine and sessions, and calls the rooms."""
 
 import logging
 import os
@@ -68,32 +68,32 @@ class Memory:
 
     @property
     def settings(self) -> Settings:
-        """What was chosen."""
+        """The settings in force."""
         return self._engine.settings
 
     @property
     def store(self) -> Store:
-        """Where it is kept."""
+        """The store."""
         return self._engine.store
 
     @property
     def counter(self) -> TokenCounter:
-        """How tokens are counted."""
+        """The token counter."""
         return self._engine.counter
 
     @property
     def clock(self) -> Clock:
-        """Where now comes from."""
+        """The source of the current time."""
         return self._engine.clock
 
     @property
     def llm(self) -> "LLM | None":
-        """The language model that is set; None where everything works without one."""
+        """The configured language model; None without one."""
         return self._engine.llm
 
     @property
     def embedder(self) -> "Embedder":
-        """What makes vectors; loaded with the first use."""
+        """The embedder; loaded at its first use."""
         from ricordo.recall.indexes import indexes_of
 
         return indexes_of(self._engine).embedder
@@ -108,19 +108,19 @@ class Memory:
         agent_id: str = DEFAULT_AGENT,
         project: str | None = None,
     ) -> Session:
-        """The session of that id, known or not; without an id, a new one with a fresh UUID.
+        """The session with this id, stored or new; without an id, a new one with a new UUID.
 
-        A session that begins now belongs to `project`; left at None it is the setting's, empty is none.
+        A new session belongs to `project`; None is the project of the settings, empty is no project.
         """
         return Session(self._engine, self._scope(session_id, user_id, agent_id, project))
 
     def resume(
         self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT, project: str | None = None
     ) -> Session:
-        """For a chat: the session if this user has it, else a new one with a fresh UUID, never an error.
+        """For a chat: the session if this user has it, else a new one with a new UUID; never an error.
 
-        Whether it is new is told by comparing ids: `session.id != session_id`. While the store is away
-        that cannot be told, and the id is taken as it is, so that a talk is not split in two.
+        It is new if `session.id != session_id`. While the store is away this is unknown, and the id is used as it is,
+        so that a conversation is not split in two.
         """
         name = session_id if is_id(session_id) else None
         known = name is not None and self._has(self._owner(user_id), name)
@@ -149,7 +149,7 @@ class Memory:
         return export.counted_sessions(self._engine, page) if counts else list(page)
 
     def delete_session(self, session_id: str, *, user_id: str) -> int:
-        """Remove a session with everything in it; how many turns went."""
+        """Delete a session with everything in it; returns how many turns."""
         owner = self._owner(user_id)
         gone = self.store.sessions.delete(owner, session_id) if is_id(session_id) else None
         if gone is None:
@@ -176,11 +176,11 @@ class Memory:
         relevant: bool = False,
         patience: float = 120.0,
     ) -> "Hits":
-        """Past messages of a user that speak to the query, best first, each with its reasons.
+        """Past messages of a user that match the query, best first, each with its reasons.
 
-        With `relevant`, only those that a context would recall; otherwise always the best that there are.
-        Everything said before this call is found, archived messages included. `patience` is how many seconds to wait
-        for an index that is behind; after that the answer says in `degraded` what it does not cover.
+        With `relevant`, only those that a context would recall; otherwise the best ones, however weak. Everything said
+        before this call is searched, archived messages included. `patience` is how many seconds to wait for an index
+        that is behind; after that `degraded` says what the result does not cover.
         """
         owner = self._owner(user_id)
         check_text("query", query, self.settings.limits)
@@ -204,23 +204,23 @@ class Memory:
         return search_messages(self._engine, owner, wanted, patience=patience)
 
     def embed_again(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Make every user's vectors with the embedder that is set now, and drop those of others; how many turns."""
+        """Make all vectors with the current embedder and delete those of others; returns how many turns."""
         from ricordo.recall.indexes import embed_again, indexes_of
 
         return embed_again(self.store, indexes_of(self._engine), self.settings.tenant_id, progress)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the work beside the chat (vectors, topics, facts, titles) is done; False if it takes longer."""
+        """Wait until the background work (vectors, topics, facts, titles) is done; False after `timeout`."""
         return self._queue.settle(timeout)
 
     def settle_facts(self, user_id: str, timeout: float) -> bool:
-        """Wait until the facts of what a user has said are learned; False if it takes longer."""
+        """Wait until the facts in a user's messages are learned; False after `timeout`."""
         return self._queue.people.settle(self._owner(user_id), timeout)
 
     # Knowing a person
 
     def profile(self, user_id: str, agent_id: str = DEFAULT_AGENT, *, project: str | None = None) -> "Profile":
-        """What an agent knows of a user across sessions: recent summary, key facts, topics, last session's date."""
+        """What an agent knows about a user across sessions: recent summary, key facts, topics, last session's date."""
         from ricordo.people.profile import profile_of
 
         owner, agent = self._owner(user_id), check_id("agent_id", agent_id)
@@ -235,9 +235,9 @@ class Memory:
         safety_rules: str | None = None,
         project: str | None = None,
     ) -> str:
-        """A system prompt with the safety rules first, `base` as it is, and the user's profile last, as data.
+        """A system prompt: the safety rules, then `base` unchanged, then the user's profile, as data.
 
-        Rules left at None come from the settings. `ricordo.extract_base_prompt` gives `base` back.
+        Rules left at None come from the settings. `ricordo.extract_base_prompt` returns `base` again.
         """
         rules = self.settings.safety_rules if safety_rules is None else safety_rules
         check_text("base", base, self.settings.limits, may_be_blank=True)
@@ -255,9 +255,9 @@ class Memory:
         superseded: bool = False,
         project: str | None = None,
     ) -> "list[Fact]":
-        """What is known of a user now, or was known `at` a moment; with `superseded`, all that ever was.
+        """The facts about a user that hold now, or held `at` a time; with `superseded`, also all earlier ones.
 
-        Pinned facts come first. With a project: what was said in it or outside of every project, the name and standing
+        Pinned facts come first. With a project: facts said in it or outside of every project, the name and standing
         instructions.
         """
         owner, agent, within = self._owner(user_id), check_id("agent_id", agent_id), self._project(project)
@@ -273,7 +273,7 @@ class Memory:
     def write_fact(
         self, text: str, *, user_id: str, agent_id: str = DEFAULT_AGENT, kind: str = "", replaces: str = ""
     ) -> "Fact":
-        """Write a fact by hand, or in place of the fact `replaces`; `kind` "instruction" is a standing wish."""
+        """Write a fact by hand; it supersedes the fact `replaces`. The `kind` "instruction" is a standing wish."""
         from ricordo.people.facts.learn import write_fact
 
         check_text("text", text, self.settings.limits)
@@ -281,14 +281,14 @@ class Memory:
         return write_fact(self._engine, owner, agent, text, kind=kind, replaces=replaces)
 
     def pin_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT, pinned: bool = True) -> "Fact":
-        """Pin a fact, which then comes first in profile and prompt, or unpin it. NotFoundError if there is none."""
+        """Pin a fact, so that it comes first in profile and prompt, or unpin it. NotFoundError if there is none."""
         from ricordo.people.facts.learn import pin_fact
 
         agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
         return pin_fact(self._engine, self._owner(user_id), agent, fact, pinned=pinned)
 
     def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
-        """Forget one fact: no word of it stays and it is not learned again. NotFoundError if there is none."""
+        """Forget one fact: its text is deleted and it is not learned again. NotFoundError if there is none."""
         from ricordo.people.facts.learn import forget_fact
 
         agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
@@ -305,7 +305,7 @@ class Memory:
         screen_of(self._engine).quarantine_source(self._engine, owner, message_id, turn.session_id)
 
     def flags(self, user_id: str, *, state: "FlagState | None" = None, limit: int = 1_000) -> "list[Flag]":
-        """What was flagged of a user's memories, newest first; never with the text."""
+        """The flags on a user's memories, newest first; they never contain the text."""
         if state is not None and state not in ("flagged", "quarantined", "released"):
             raise ValidationError("state", f"expected flagged, quarantined or released, got {state!r}")
         return list(self.store.people.flags(self._owner(user_id), state=state, limit=check_number("limit", limit)))
@@ -320,17 +320,17 @@ class Memory:
         return flag
 
     def end_if_idle(self, session_id: str, *, user_id: str) -> bool:
-        """End a session if it has been idle for `session_end_idle`; whether it was ended now."""
+        """End a session if it has been idle for `session_end_idle`; returns whether it was ended now."""
         from ricordo.people.facts.learn import end_if_idle
 
         return end_if_idle(self._engine, self._owner(user_id), check_id("session_id", session_id))
 
     def catch_up(self, session_id: str, *, user_id: str) -> None:
-        """Do now what is left to do beside the chat for a session: topics, vectors, facts, title, summary."""
+        """Do the background work of a session now: topics, vectors, facts, title, summary."""
         catch_up(self._engine, self._owner(user_id), check_id("session_id", session_id))
 
     def end_idle(self, *, user_id: str | None = None) -> int:
-        """End the sessions that have been idle for `session_end_idle`, of one user or of all; how many ended."""
+        """End the sessions of one user or of all that have been idle for `session_end_idle`; returns how many."""
         if self.settings.profile.remember_person == "off":
             return 0
         from ricordo.people.facts.learn import end_idle
@@ -344,7 +344,7 @@ class Memory:
     def cleanup(
         self, *, retention: Retention | None = None, progress: Callable[[int, int], None] | None = None
     ) -> "CleanupResult":
-        """Remove what is past its time by the settings' retention, or by the one given."""
+        """Delete the turns and sessions that are past the retention of the settings, or the given one."""
         if retention is not None and not isinstance(retention, Retention):
             raise ValidationError("retention", f"expected a Retention, got {type(retention).__name__}")
         result = forget.cleanup(self._engine, self.settings.tenant_id, retention or self.settings.retention, progress)
@@ -353,15 +353,15 @@ class Memory:
         return result
 
     def erase(self, user_id: str) -> "EraseReceipt":
-        """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
+        """Delete everything of a user; no byte of the text remains in the files that Ricordo controls."""
         owner = self._owner(user_id)
         return forget.erase(self._engine, owner)
 
     def export(self, user_id: str, *, project: str | None = None) -> Iterator[dict[str, Any]]:
-        """Every session of a user as a JSON document, one at a time; then what adapters keep, in the same way.
+        """The sessions of a user as JSON documents, one at a time; then facts, then adapter items.
 
-        Between them stand the facts that the turns do not give again: pinned ones and those by hand. With a project,
-        its sessions alone.
+        The facts are those that cannot be learned again from the turns: pinned ones and those written by hand. With a
+        project, only its sessions.
         """
         return export.export_user(self._engine, self._owner(user_id), self._project(project))
 
@@ -373,14 +373,14 @@ class Memory:
         progress: Callable[[int], None] | None = None,
         project: str | None = None,
     ) -> "ImportResult":
-        """Import what `export` gave, for the user it names or for `user_id`; repeating changes nothing.
+        """Import documents of `export`, for `user_id` or else the user that they name. Repeating it changes nothing.
 
-        Sessions without a project are put into `project`, where one is given or set.
+        Sessions without a project get `project`, if it is given or set.
         """
         return write.import_documents(self._engine, documents, user_id, progress, self._project(project))
 
     def stats(self) -> "Stats":
-        """How much is kept, where, and with which parts."""
+        """How much is stored, where, and which parts are in use."""
         from ricordo.records.service import Stats
 
         counter = self.counter
@@ -398,13 +398,13 @@ class Memory:
         )
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> "Verification":
-        """Re-derive counts, checksums and numbering; report every difference."""
+        """Compute counts, checksums and numbering again, and report every difference."""
         from ricordo.turns.verify import verify  # the archive comes with it
 
         return verify(self._engine, self.settings.tenant_id, progress)
 
     def repair(self, progress: Callable[[int, int], None] | None = None) -> "Repair":
-        """Derive again, from the turns, what verify finds wrong with topics, summaries and facts; then verify."""
+        """Correct what `verify` reports of topics, summaries and facts, from the turns; then verify again."""
         from ricordo.turns.repair import repair
 
         return repair(self._engine, self.settings.tenant_id, progress)
@@ -416,11 +416,11 @@ class Memory:
         self.store.backup(Path(path), progress)
 
     def rest(self) -> None:
-        """Finish the work at hand and begin no other; the store stays open for those who share it."""
+        """Finish the current background work and begin no other; a shared store stays open."""
         self._queue.close()
 
     def close(self) -> None:
-        """Finish the work at hand, let go of files and connections. Safe to repeat."""
+        """Finish the current background work and close files and connections. Safe to repeat."""
         self.rest()
         self.store.close()
 
@@ -433,7 +433,7 @@ class Memory:
             return True
 
     def _embedder(self) -> str:
-        """Which embedder is in use and why; the setting, as long as none was needed."""
+        """The embedder in use and why; the setting, if none was loaded yet."""
         indexes = self._engine.indexes
         if indexes is None:
             return f"{self.settings.recall.embedder} (not loaded yet)"
@@ -447,7 +447,7 @@ class Memory:
     def _owner(self, user_id: str) -> Owner:
         owner = Owner(self.settings.tenant_id, check_id("user_id", user_id))
         if owner.is_reserved:
-            raise ValidationError("user_id", f"{user_id!r} begins like a name that is not for users; choose another")
+            raise ValidationError("user_id", f"{user_id!r} has a reserved prefix; choose another")
         return owner
 
     def _project(self, given: str | None) -> str:
@@ -466,12 +466,12 @@ def open(url_or_path: str | Path | None = None, **settings: Any) -> Memory:
     """
     place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
     chosen = settings_from(settings, os.environ)
-    check_parts(chosen)  # before a store is opened that would not be closed
+    check_parts(chosen)  # before the store is opened, which would stay open after an error
     return Memory(store_for(place, chosen.spool, chosen.read_url), chosen)
 
 
 def check_parts(settings: Settings) -> None:
-    """Refuse settings that name a tenant, an embedder or a crisis file that cannot be used."""
+    """SettingsError if the tenant, the embedder or the crisis file of the settings cannot be used."""
     check_id("tenant_id", settings.tenant_id)
     check_project(settings.project)
     check_embedder(settings.recall.embedder)

@@ -1,4 +1,4 @@
-"""Named starting points: each is a set of flat settings over the defaults, nothing more.
+"""Presets: named sets of flat settings that override the defaults.
 
 `settings_from` joins preset, environment and keywords; the later one wins.
 """
@@ -13,7 +13,7 @@ from ricordo.languages.registry import language
 from ricordo.settings import Settings, setting_names
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # A course tutor: three short turns in an Italian prompt of 4,096 tokens; idle talks go after a day.
+    # A course tutor: three short turns in an Italian prompt of 4,096 tokens; idle sessions are deleted after a day.
     "tutor": {
         "max_turns": 3,
         "max_tokens": 2_000,
@@ -78,13 +78,13 @@ PRESETS: dict[str, dict[str, Any]] = {
         "speakers": "student",
         "recall_messages": 0,
     },
-    # All of it together; keeps everything until told otherwise.
+    # All of it together; keeps everything without limit.
     "balanced": {},
 }
 
 WITH_RULES = frozenset({"maestro"})  # presets that bring safety rules for their role, in the language of the locale
 
-# Variables of earlier deployments, each with the setting it stands for and the unit of its number.
+# Variables of earlier deployments, each with its setting and the unit of its number.
 INHERITED_VARIABLES = {
     "CONVERSATION_HISTORY_LIMIT": ("max_turns", ""),
     "CONVERSATION_TTL_HOURS": ("turn_ttl", "h"),

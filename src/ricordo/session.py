@@ -1,7 +1,6 @@
-"""One conversation, as its user holds it: add what is said, ask for the window and the context, let it go.
+"""`Session`: one conversation. Add turns, get the window and the context, change, end or delete it.
 
-A `Session` is a light handle, cheap to make and safe to share between threads. Nothing is written until
-something is said.
+A `Session` is a light handle that is cheap to make and thread-safe. Nothing is stored before the first message.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,12 +47,12 @@ class Session:
 
     @property
     def user_id(self) -> str:
-        """Whose memory it is."""
+        """The user of the session."""
         return self._scope.owner.user_id
 
     @property
     def agent_id(self) -> str:
-        """Who answers."""
+        """The agent that answers."""
         return self._scope.agent_id
 
     # Saying
@@ -71,18 +70,19 @@ class Session:
         importance: float | None = None,
         receipt: Receipt | None = None,
     ) -> Turn:
-        """Keep a question with its answer. On disk when this returns.
+        """Store a question with its answer. It is on disk when this returns.
 
         The same `turn_id` with the same content is written once; with other content it is a ConflictError.
-        `turn_number` is the number you count on, refused if it is not the next. `importance`, from 0 to 1, is that of
-        the topic which the turn joins. The receipt of the last `context()` for this question is kept with the turn.
+        `turn_number` is the number that you expect; ConflictError if it is not the next. `importance`, from 0 to 1, is
+        for the topic that the turn joins. The receipt of the last `context()` for this question is stored with the
+        turn.
         """
         turn = write.keep_turn(
             self._engine,
             self._scope,
             Said("user", query, created_at),
             Said("assistant", response, created_at, chunk_ids),
-            metadata=metadata if importance is None else write.weighed(metadata, importance),
+            metadata=metadata if importance is None else write.with_importance(metadata, importance),
             turn_id=turn_id,
             turn_number=turn_number,
             receipt=receipt or (self._last_receipt and self._receipt_for(query)),
@@ -100,13 +100,13 @@ class Session:
         importance: float | None = None,
         receipt: Receipt | None = None,
     ) -> "OpenTurn":
-        """Keep a question whose answer comes later; it is never lost, whatever happens in between."""
+        """Store a question whose answer comes later. It is on disk when this returns."""
         turn = write.keep_turn(
             self._engine,
             self._scope,
             Said("user", query, created_at),
             None,
-            metadata=write.weighed(metadata, importance),
+            metadata=write.with_importance(metadata, importance),
             turn_id=turn_id,
             receipt=receipt or self._receipt_for(query),
         )
@@ -123,7 +123,7 @@ class Session:
         created_at: datetime | None = None,
         receipt: Receipt | None = None,
     ) -> Turn:
-        """Answer an open turn, given by its record, its handle or its id."""
+        """Store the answer of an open turn, given by its record, its handle or its id."""
         record = turn.turn if isinstance(turn, OpenTurn) else turn
         if isinstance(record, str):
             found = self._engine.store.turns.get(self._scope.owner, check_id("turn", record))
@@ -150,7 +150,7 @@ class Session:
         tool_call_id: str | None = None,
         name: str | None = None,
     ) -> Message:
-        """Keep one message of a history that is not question and answer.
+        """Store one message of a history that is not question and answer.
 
         Roles are user, assistant, system and tool; any other role is the name of a speaker.
         """
@@ -185,9 +185,9 @@ class Session:
     ) -> Context:
         """Everything for the next prompt, within the budget, with its receipt.
 
-        `chunks` may be a function that finds them once it is known what the question means (`Asked`).
-        `standalone` is what the question means, where you know better than the rules. `budget` is a token limit or a
-        whole BudgetSettings; texts left at None come from the settings, profile and summary from what is remembered.
+        `chunks` may be a function that is called with the understood question (`Asked`). `standalone` is your own
+        standalone question, used instead of that of the rules. `budget` is a token limit or a whole BudgetSettings.
+        Texts left at None come from the settings, profile and summary from the memory.
         """
         settings = self._engine.settings
         slots = compose.Slots(
@@ -205,9 +205,9 @@ class Session:
         return context
 
     def topics(self) -> "Topics":
-        """What this session has been about, in the order the topics began; brought up to date first.
+        """The topics of this session, in the order in which they began; updated first.
 
-        If they cannot be brought up to date, they come as they are, and `degraded` says why.
+        If they cannot be updated, the stored ones are returned, and `degraded` says why.
         """
         from ricordo.topics.organise import bring_up_to_date
         from ricordo.topics.session_topic import Topics
@@ -216,9 +216,9 @@ class Session:
         return Topics(self._engine.store.topics.load(self._scope.owner, self.id).topics, degraded=notes)
 
     def topic(self, topic_id: str | None = None) -> "SessionTopic":
-        """One topic, to look into, tag, weigh, merge or export; NotFoundError if there is none.
+        """One topic, to read, tag, weigh, merge or export; NotFoundError if there is none.
 
-        Without an id it is the active one: the topic of the last turn that has one, brought up to date first.
+        Without an id it is the active topic, that of the last turn with a topic; topics are updated first.
         """
         from ricordo.topics.session_topic import SessionTopic, active_topic_id
 
@@ -235,7 +235,7 @@ class Session:
         return compose.recompose(self._engine, self._scope, check_number("turn_number", turn_number))
 
     def ask_back(self, question: str, options: Sequence[str], *, language: str) -> None:
-        """Note that the question is answered with "which of these?"; the next message may name one of them."""
+        """Note that you ask the user back which option the question means; the next message may name one."""
         from ricordo.followups.clarify import remember_question
 
         remember_question(self._engine, self._scope, question, options, language)
@@ -249,14 +249,14 @@ class Session:
     @overload
     def export(self, form: Literal["markdown"]) -> str: ...
     def export(self, form: Literal["json", "markdown"] = "json") -> dict[str, Any] | str:
-        """The session as JSON values that `Memory.import_documents` takes back, or as Markdown."""
+        """The session as JSON values that `Memory.import_documents` can import, or as Markdown."""
         if form == "json":
             return export.export_session(self._engine, self._scope)
         if form == "markdown":
             return export.export_markdown(self._engine, self._scope)
         raise ValidationError("form", f"expected 'json' or 'markdown', got {form!r}")
 
-    # Changing and letting go
+    # Changing and deleting
 
     def create(
         self,
@@ -266,7 +266,7 @@ class Session:
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> SessionInfo:
-        """Make the session before its first message; a known one keeps its fields. Answers use `document_ids` alone."""
+        """Create the session before its first message; an existing one is unchanged. Answers use its `document_ids`."""
         limits, now = self._engine.settings.limits, self._engine.clock.now()
         named = check_ids("tags", tags)
         empty = SessionInfo(
@@ -292,7 +292,7 @@ class Session:
         metadata: Mapping[str, Any] | None = None,
         project: str | None = None,
     ) -> SessionInfo:
-        """Set the given fields; NotFoundError before the first message. The session stays in its project, or moves."""
+        """Set the given fields; NotFoundError before the first message. `project` moves the session to another one."""
         limits = self._engine.settings.limits
         named = None if tags is None else check_ids("tags", tags)
         if named is not None or project is not None:
@@ -308,9 +308,9 @@ class Session:
         return self._changed(changes)
 
     def end(self) -> "SessionEnd":
-        """End the session: its summary, the facts that were learned in it, its topics. Safe to repeat.
+        """End the session; returns its summary, the facts that were learned in it, and its topics. Safe to repeat.
 
-        Saying something opens it again. Where no person is remembered it is only closed.
+        A new message opens it again. With `remember_person` off it is only marked as ended.
         """
         from ricordo.people.facts.learn import SessionEnd, end_now
 
@@ -321,7 +321,7 @@ class Session:
         return SessionEnd(ended, None, (), ())
 
     def condense(self) -> "Summary | None":
-        """Summarise what is far back now, whatever its size; None where there is too little. The turns stay."""
+        """Summarise the older turns now, whatever their size; None if there are too few. The turns stay."""
         from ricordo.people.summaries.condense import condense_now
         from ricordo.people.summaries.summarise import writer_of
 
@@ -334,12 +334,12 @@ class Session:
         return list(self._engine.store.people.summaries(self._scope.owner, session_id=self.id, limit=most))
 
     def forget_derived(self) -> int:
-        """Undo everything that was derived from this session: summaries, facts said nowhere else; how many went."""
+        """Delete what was derived from this session: summaries, and facts without another source; returns how many."""
         export.found_session(self._engine, self._scope)
         return self._engine.store.people.forget_derived(self._scope.owner, self.id)
 
     def clear(self) -> int:
-        """Remove the history, keep the session; how many turns went."""
+        """Delete the turns and keep the session; returns how many turns."""
         gone = self._engine.store.sessions.clear(self._scope.owner, self.id)
         forget.drop_pending_clarification(self._engine, self._scope.owner, self.id)
         if gone is None:
@@ -371,7 +371,7 @@ def _end_idle(engine: Engine, scope: Scope) -> list[str]:
 
 @record
 class OpenTurn:
-    """A question that is kept, with the way to answer it."""
+    """A stored question that has no answer yet."""
 
     session: Session
     turn: Turn
@@ -388,12 +388,12 @@ class OpenTurn:
 
     @property
     def query(self) -> str:
-        """What was asked."""
+        """The question."""
         return self.turn.query
 
     @property
     def response(self) -> str | None:
-        """None: it was open when this handle was made."""
+        """None, because the turn was open when this handle was made."""
         return self.turn.response
 
     def answer(
@@ -405,7 +405,7 @@ class OpenTurn:
         created_at: datetime | None = None,
         receipt: Receipt | None = None,
     ) -> Turn:
-        """Keep the answer; the same answer again changes nothing, another one is a ConflictError."""
+        """Store the answer. Repeating it changes nothing; another answer is a ConflictError."""
         return self.session.answer(
             self.turn, response, chunk_ids=chunk_ids, metadata=metadata, created_at=created_at, receipt=receipt
         )

@@ -1,8 +1,8 @@
-"""All settings, grouped in small value objects that check themselves once.
+"""All settings, in small groups that are checked when they are made.
 
-In: a preset's name, keyword arguments, environment variables. Out: one frozen `Settings`. Every setting has
-one flat name (`max_turns`, `turn_ttl`, …) that works as keyword, as `RICORDO_MAX_TURNS` and on the command line.
-Errors name the key and the type that was expected.
+In: a preset's name, keyword arguments, environment variables. Out: one immutable `Settings`. Every setting has one flat
+name (`max_turns`, `turn_ttl`, …), which is also a keyword, the variable `RICORDO_MAX_TURNS`, and a name for `--set` on
+the command line. Errors name the key and the expected type.
 """
 
 import math
@@ -27,9 +27,9 @@ DAY = timedelta(days=1)
 
 @record
 class WindowSettings:
-    """The recent turns: how many, within how many tokens, how short in a prompt. None: no bound.
+    """The recent turns of a prompt: how many, in how many tokens, in how many characters each. None is no limit.
 
-    `history_sources` says whether the compact lines of a prompt name what an answer cites.
+    `history_sources`: whether compact lines name the chunks that an answer cites.
     """
 
     max_turns: int | None = 3
@@ -49,10 +49,10 @@ class WindowSettings:
 
 @record
 class BudgetSettings:
-    """The tokens of a whole prompt. Shares are weights: only sections with something to say compete.
+    """The tokens of a whole prompt. Shares are weights among the sections that have content.
 
     With `cache_stable` on, the beginning of a prompt stays the same from turn to turn, and may take `stable_share` of
-    the limit; what changes with each question comes after it. None: all but 22 %, or 7,500 tokens.
+    the limit; what changes with each question comes after it. None is all but 22 %, or all but 7,500 tokens.
     """
 
     model_limit: int = 4_096
@@ -82,7 +82,7 @@ class BudgetSettings:
 
 @record
 class Retention:
-    """How long things live. None: until told otherwise."""
+    """How long turns and idle sessions are kept. None is without limit."""
 
     turn_ttl: timedelta | None = None
     session_idle: timedelta | None = None
@@ -136,7 +136,7 @@ class TopicSettings:
 
 @record
 class ProfileSettings:
-    """What of a person travels across sessions, and how many tokens each part may take."""
+    """What is remembered of a user across sessions, and how many tokens each part may take."""
 
     remember_person: Literal["on", "off"] = "on"
     time_zone: str = "UTC"
@@ -159,12 +159,12 @@ class ProfileSettings:
 
 @record
 class RecallSettings:
-    """What a context does beyond the window: understand follow-ups, bring past messages back, keep topics.
+    """What a context has beyond the window: understood follow-ups, recalled messages, topics.
 
     `embedder` is auto, bilingual, arctic, multilingual, light, deterministic, or URL#MODEL. `recall_messages` is how
-    many past messages a context may bring back; 0 turns that off, none means as many as fit. `clarifications` says who
-    may answer a question that was asked back: this process, or every process on this machine. With `rewriter` llm the
-    model that is set makes follow-ups stand alone; the rules remain where it fails.
+    many past messages a context may recall; 0 is none, and none is as many as fit. `clarifications` says which
+    processes can read the reply to a clarification: this one, or all on this machine (shared). With `rewriter` llm the
+    model writes standalone questions; if it fails, the rules do.
     """
 
     follow_ups: Literal["on", "off"] = "on"
@@ -181,11 +181,11 @@ class RecallSettings:
 
 @record
 class SafetySettings:
-    """What happens to stored text that looks like an order, to signs of a crisis, and to personal data.
+    """How signs of an attack, signs of a crisis, and personal data are handled.
 
-    `suspicious` is what is done with memories that carry signs of an attack: nothing, a flag, or quarantine.
-    `crisis_file` is your own table of crisis phrases and replies. `personal_data` is what becomes of e-mail addresses,
-    phone and card numbers in what is derived from messages; the messages themselves stay as they were said.
+    `suspicious`: what memories with signs of an attack get: nothing, a flag, or quarantine. `crisis_file`: your own
+    crisis phrases and replies. `personal_data`: how e-mail addresses, phone and card numbers are handled in what is
+    derived from messages; the messages themselves are not changed.
     """
 
     suspicious: Literal["off", "flag", "quarantine"] = "quarantine"
@@ -199,11 +199,11 @@ class SafetySettings:
 
 @record
 class Settings:
-    """Everything that can be chosen.
+    """All settings.
 
-    With `model_fallback` reader the built-in reader answers where the model fails before its first word, and says so.
-    `speakers` is what prompts call those who talk: user and assistant, or student and tutor. `project` is the project
-    that new sessions belong to, and the only one that is listed, searched and recalled; empty: no project.
+    With `model_fallback` reader the built-in reader answers if the model fails before its first word, and says so.
+    `speakers`: the names of the roles in prompts, user and assistant, or student and tutor. `project`: the project of
+    new sessions, and the only one that is listed, searched and recalled; empty is no project.
     """
 
     preset: str = "balanced"
@@ -318,7 +318,7 @@ def _noun(kind: type) -> str:
 
 
 def _check_types(group: "DataclassInstance") -> None:
-    """A value object made by hand is checked like one made from text, only that it must hold the type itself."""
+    """Check the types of a group that was made by keywords, where text is not parsed."""
     for each in fields(group):
         value = getattr(group, each.name)
         parsed = value if type(value) is each.type else _parse(each.name, each.type, value)
@@ -358,7 +358,7 @@ EMBEDDERS = ("auto", "bilingual", "arctic", "multilingual", "light", "determinis
 
 
 def check_embedder(setting: str) -> str:
-    """The setting, if it names an embedder; whether that one can work here shows when it is needed."""
+    """The setting, if it names an embedder; whether that embedder works is known at its first use."""
     url, _, model = setting.partition("#")
     if url.startswith(("http://", "https://")):
         if not model.strip():

@@ -1,13 +1,13 @@
-"""The queue of work after a turn: in this process, and as jobs in the database of a server.
+"""The queue of work after a turn: in this process, and for a server also as jobs in the database.
 
-In the process a session is added and its handler runs in small slices. There is one lane for each kind of work. A lane
-has one daemon thread that serves every memory of the process; a lane whose handler may wait for a model does not hold
-up the other. The session that was added last is served first; one with work left, or whose handler failed, goes to the
-back. Handlers work from what is stored, so stopping at any moment loses nothing.
+In the process, a session is added to a lane, and the handler of the lane runs in small slices. There are two lanes:
+`index` and `people`. Each has one daemon thread for all memories of the process, so that a handler that waits for a
+model does not delay the other lane. The session that was added last is served first; one with work left, or whose
+handler failed, goes to the back. Handlers work from what is stored, so stopping at any moment loses nothing.
 
-A server also notes each turn and writes it into the jobs table with the next flush: catch up soon, and end the session
-once it is idle. Any process takes a job that is due under a lease, renews the lease while it works, and finishes the
-job, or has it tried again later with growing pauses. So a process that dies leaves nothing undone.
+A server also writes two jobs into the jobs table for each session with a new turn: to catch up soon, and to end the
+session once it is idle. Any process takes due jobs under a lease and renews the lease while it works. A failed job is
+tried again after growing pauses. So the jobs of a process that died are done by another one.
 """
 
 import atexit
@@ -40,23 +40,23 @@ Handler = Callable[[Owner, str, Details], Details | None]
 # it again, and a server has it in its jobs table as well.
 MOST_WAITING = 50_000
 NO_DETAILS: Details = frozenset()
-END = "end"  # the detail, and the kind of job, of a session that is to be ended once it is idle
+END = "end"  # detail of a session, and kind of a job: end the session if it is idle
 
 CATCH_UP = "catch-up"
 CATCH_UP_AFTER = timedelta(minutes=1)
 LEASE = timedelta(minutes=5)
 ATTEMPTS = 8
 FIRST_PAUSE = timedelta(seconds=30)
-MOST_NOTED = 50_000  # sessions that wait to be written into the table while the database is away
+MOST_NOTED = 50_000  # sessions whose jobs are not in the table yet, because the database is away
 
 
 @record
 class WorkerPace:
-    """How eager the work is, in seconds.
+    """When slices run, in seconds.
 
-    A slice begins after `quiet` seconds without foreground work, or after `starved` seconds in any case. Between its
-    steps it waits for `step` seconds without foreground work, at most twice `quiet` in all. A failed slice is tried
-    again after `pause`, doubled each time, at most `longest_pause`. `patience` is how long closing waits for the
+    A slice begins after `quiet` seconds without foreground work, at the latest after `starved` seconds. Between its
+    steps it waits until there was no foreground work for `step` seconds, at most twice `quiet` in all. A failed slice
+    is tried again after `pause`, doubled each time up to `longest_pause`. `patience` is how long closing waits for the
     current slice.
     """
 
@@ -71,7 +71,7 @@ class WorkerPace:
 class WorkerThread:
     """One daemon thread that runs the slices of all memories of the process, the longest due first.
 
-    It starts with the first work and ends after `idle` seconds without any.
+    It starts when there is work and ends after `idle` seconds without work.
     """
 
     def __init__(self, idle: float = 5.0) -> None:
@@ -79,14 +79,14 @@ class WorkerThread:
         self.reset()
 
     def reset(self) -> None:
-        """Forget thread and work; a forked process has neither."""
+        """Forget thread and work, because a forked process has neither."""
         self.changed = threading.Condition()
         self.thread: threading.Thread | None = None
         self.waiting: dict[Lane, float] = {}  # lanes with work, and since when
         self._ending = False
 
     def add(self, lane: "Lane") -> None:
-        """Take a lane with work; the caller holds `changed`."""
+        """Add a lane with work; the caller has the lock of `changed`."""
         if self._ending:
             return
         self.waiting.setdefault(lane, monotonic())
@@ -96,7 +96,7 @@ class WorkerThread:
         self.changed.notify_all()
 
     def end(self, patience: float = 10.0) -> None:
-        """The program ends: finish the current slice and begin no other."""
+        """Finish the current slice and begin no other, because the program ends."""
         with self.changed:
             self._ending = True
             self.waiting.clear()
@@ -110,7 +110,7 @@ class WorkerThread:
             chosen.run_slice()
 
     def _next(self) -> "Lane | None":
-        """Wait until a lane may run; None after `idle` seconds without work, or if all was forgotten meanwhile."""
+        """Wait until a lane may run. None after `idle` seconds without work, at the end, and after `reset`."""
         with (changed := self.changed):
             while changed.wait_for(
                 lambda: bool(self.waiting) or self._ending or self.changed is not changed, self._idle
@@ -144,14 +144,14 @@ _serving = threading.local()
 
 
 def give_way() -> None:
-    """Between the steps of a slice: let foreground work go first. Call it without a lock; elsewhere it does nothing."""
+    """Let foreground work go first. Called between the steps of a slice, without a lock; does nothing elsewhere."""
     lane: Lane | None = getattr(_serving, "lane", None)
     if lane is not None:
         lane.give_way()
 
 
 class Lane:
-    """Runs `work` in slices until it says that nothing is left. `failure` says why the last slice failed, if it did."""
+    """Runs `work` in slices until it returns False. `failure` is the error of the last slice, if it failed."""
 
     def __init__(self, work: Callable[[], bool], thread: WorkerThread, pace: WorkerPace | None = None) -> None:
         self._work = work
@@ -167,11 +167,11 @@ class Lane:
         self.failure: str | None = None
 
     def touch(self) -> None:
-        """Foreground work is going on: slices wait."""
+        """Note foreground work, for which slices wait."""
         self._touched = monotonic()
 
     def call(self) -> None:
-        """There is work."""
+        """Note that there is work to do."""
         self._touched = monotonic()
         if self not in self._thread.waiting:
             with self._thread.changed:
@@ -179,12 +179,12 @@ class Lane:
                     self._thread.add(self)
 
     def settle(self, timeout: float | None = None, is_done: Callable[[], bool] | None = None) -> bool:
-        """Wait until nothing is left to do, or all that matters is done; False after `timeout` or a failed slice."""
+        """Wait until no work is left, or `is_done` returns True; False after `timeout` or a failed slice."""
         is_done = is_done or (lambda: not self._unfinished)
         changed = self._thread.changed
         with changed:
             if timeout is not None and timeout <= 0:
-                return is_done()  # only asked: nothing is hurried, and the lock is not let go for a slice to begin
+                return is_done()  # a question only: no slice is started for it
             before = self._failed_slices
             self._waited_for += 1
             changed.notify_all()
@@ -207,7 +207,7 @@ class Lane:
     def start_time(self, since: float) -> float:
         """When the next slice may begin, for work that has waited since then."""
         if self._waited_for:
-            return 0.0  # a caller of `settle` waits: before all others
+            return 0.0  # at once, because a caller of `settle` waits
         quiet = min(self._touched + self._pace.quiet, since + self._pace.starved)
         if not self._failures:
             return quiet
@@ -223,7 +223,7 @@ class Lane:
             self._waited += 0.01
 
     def run_slice(self) -> None:
-        """One slice, in the worker thread."""
+        """Run one slice, in the worker thread."""
         self._waited = 0.0
         _serving.lane = self
         try:
@@ -235,7 +235,7 @@ class Lane:
             self._failures = self._failures + 1 if failure else 0
             if failure:
                 self._failed_slices += 1
-                self._waited_for = 0  # callers of `settle` are told, and do not hammer on what is broken
+                self._waited_for = 0  # callers of `settle` return, so that the pause after a failure applies
             self.busy = False
             if more and not self._closed:
                 self._thread.add(self)
@@ -258,7 +258,7 @@ class SessionLane:
         self.lane = Lane(self._slice, _THREADS[kind])
 
     def add(self, owner: Owner, session_id: str, details: Details = NO_DETAILS) -> None:
-        """Serve this session next; details add up until its work is done."""
+        """Serve this session next. Details of several calls are joined until its work is done."""
         key = owner, session_id
         with self._lock:
             sessions = self.sessions
@@ -284,7 +284,7 @@ class SessionLane:
             return self._served != owner and not any(key[0] == owner for key in self.sessions)
 
     def _slice(self) -> bool:
-        """One slice for the session that was added last; whether any session is left."""
+        """Run one slice for the session that was added last; True if any session is left."""
         with self._lock:
             if not self.sessions:
                 return False
@@ -311,12 +311,12 @@ class WorkQueue:
         self.people = SessionLane("people", people, most)
 
     def touch(self) -> None:
-        """A context is being built: slices wait."""
+        """Note foreground work, such as a context that is composed; slices wait for it."""
         self.index.lane.touch()
         self.people.lane.touch()
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is left to do; False if it takes longer or a slice failed."""
+        """Wait until no work is left; False after `timeout` or a failed slice."""
         begun = monotonic()
         if not self.index.lane.settle(timeout):
             return False
@@ -334,7 +334,7 @@ class WorkQueue:
 
 
 class JobQueue:
-    """Notes, takes and runs the jobs of one process. Thread-safe."""
+    """Writes, takes and runs jobs for one process. Thread-safe."""
 
     def __init__(self, store: Store, profile: ProfileSettings, worker: str) -> None:
         self._store, self._profile, self._worker = store, profile, worker
@@ -342,14 +342,14 @@ class JobQueue:
         self._lock = threading.Lock()
 
     def note(self, owner: Owner, session_id: str) -> None:
-        """A turn was written: have its session looked at later, in case this process does not get to it."""
+        """Note a session with a new turn, so that its jobs are written with the next flush."""
         with self._lock:
             self._noted[owner, session_id] = now()
             while len(self._noted) > MOST_NOTED:
                 del self._noted[next(iter(self._noted))]
 
     def flush(self) -> None:
-        """Write what was noted into the jobs table; what cannot be written stays for the next flush."""
+        """Write the jobs of the noted sessions; those that cannot be written stay for the next flush."""
         with self._lock:
             noted, self._noted = self._noted, {}
         try:
@@ -369,12 +369,12 @@ class JobQueue:
         return next(iter(self._store.jobs.take(self._worker, now(), LEASE, kinds=(CATCH_UP, END))), None)
 
     def run(self, job: "Job", work: "Callable[[Job], None]") -> Exception | None:
-        """Run a job and finish it, or have it tried again later; after so many attempts it is given up.
+        """Run a job and finish it. If it fails, it is tried again later, at most `ATTEMPTS` times in all.
 
-        Returns the failure. A session that was deleted meanwhile is none.
+        Returns the error. That the session was deleted meanwhile is no error.
         """
         failure: Exception | None = None
-        with RenewedLease(self._store, job, LEASE) as held:
+        with RenewedLease(self._store, job, LEASE) as renewed_lease:
             try:
                 work(job)
             except NotFoundError:
@@ -382,23 +382,23 @@ class JobQueue:
             except Exception as error:
                 failure = error
         if failure is None:
-            self._store.jobs.finish(held.job)
+            self._store.jobs.finish(renewed_lease.job)
             return None
         retry = None if job.attempts >= ATTEMPTS else now() + FIRST_PAUSE * 2 ** min(job.attempts, 8)
-        # An error that is not ours may hold words of a message: only its type is stored.
+        # Errors of other libraries may quote a message: only their type is stored.
         cause = str(failure) if isinstance(failure, RicordoError) else type(failure).__name__
-        self._store.jobs.fail(held.job, cause[:500], retry)
+        self._store.jobs.fail(renewed_lease.job, cause[:500], retry)
         return failure
 
     def hand_back(self, job: "Job") -> None:
-        """Give a job back at once; the attempt does not count."""
+        """Release a job at once for another worker; the attempt does not count."""
         self._store.jobs.hand_back(job)
 
 
 class RenewedLease:
     """Renews the lease of a job while it runs; `job` is the job with its current lease.
 
-    A process that dies renews nothing, and the job comes free when its lease ends.
+    If the process dies, the lease ends and another process can take the job.
     """
 
     def __init__(self, store: Store, job: "Job", lease: timedelta) -> None:
@@ -423,7 +423,7 @@ class RenewedLease:
                 log.warning("a lease could not be renewed: %s", error, extra={"operation": self.job.kind})
                 continue
             if renewed is None:
-                return  # another process has it, or it is gone
+                return  # another process has taken the job, or it was deleted
             self.job = renewed
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from bench.summary import generated, main, run
 
-from ricordo.people.summaries.evidence import contains_verbatim
+from ricordo.people.summaries.key_details import contains_verbatim
 
 
 def test_generated_talks() -> None:

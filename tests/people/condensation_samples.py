@@ -1,4 +1,4 @@
-"""What the tests of condensation share: talks made of texts, and talks made by chance that hold known evidence."""
+"""What the tests of condensation share: talks made of texts, and talks made by chance that have known key details."""
 
 import string
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ code = (
     | st.builds("`{} --{} -x`".format, _letters, _letters)
     | _letters.map("run_{}".format)
 )
-evidence = st.one_of(names, numbers, dates, paths, urls, ids, code)
+key_details = st.one_of(names, numbers, dates, paths, urls, ids, code)
 fillers = st.sampled_from(
     [
         "mi sembra che il corso parli di {} e di altro ancora",
@@ -85,5 +85,5 @@ fillers = st.sampled_from(
         "the notes mention {} somewhere near the end",
     ]
 )
-saying = st.builds(lambda frame, thing: (frame.format(thing) + ".", thing), fillers, evidence)
+saying = st.builds(lambda frame, thing: (frame.format(thing) + ".", thing), fillers, key_details)
 sayings = st.lists(saying, min_size=2, max_size=24)

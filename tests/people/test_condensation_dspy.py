@@ -35,7 +35,7 @@ def test_signature(dspy: Any) -> None:
 
 @pytest.mark.filterwarnings("default")
 def test_writing_summaries(dspy: Any) -> None:
-    """A DSPy module writes summaries behind the same checks: the evidence it dropped is put back."""
+    """A DSPy module writes summaries behind the same checks: the key details it dropped are put back."""
     with dspy.context(lm=dspy.utils.DummyLM([GOOD])):
         made = summarise(TALK, None, 100, COUNTER, "it", writer=SummaryWriter(DspyModel(), lambda text: f"⟦{text}⟧"))
     assert made is not None

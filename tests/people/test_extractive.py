@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ricordo.engine.tokens import counter_for
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.summaries.evidence import contains_verbatim
-from ricordo.people.summaries.extractive import extractive_summary, rank_evidence, truncated_summary
+from ricordo.people.summaries.extractive import extractive_summary, rank_key_details, truncated_summary
+from ricordo.people.summaries.key_details import contains_verbatim
 from ricordo.people.summaries.layout import (
     SummaryDraft,
     SummaryParts,
@@ -37,7 +37,7 @@ def made(
 
 
 @given(sayings, languages)
-def test_all_evidence_survives(said: list[tuple[str, str]], language: str) -> None:
+def test_all_key_details_survive(said: list[tuple[str, str]], language: str) -> None:
     """With room enough every name, number, date, path, address, id and piece of code is in the summary, verbatim."""
     found = made(talk(*[sentence for sentence, _ in said]), language=language)
     assert all(contains_verbatim(thing, found.text) for _, thing in said)
@@ -46,7 +46,7 @@ def test_all_evidence_survives(said: list[tuple[str, str]], language: str) -> No
 
 @given(sayings, limits, languages)
 def test_never_too_long_and_honest(said: list[tuple[str, str]], limit: int, language: str) -> None:
-    """A summary never exceeds its limit, and tells in itself how much evidence did not fit."""
+    """A summary never exceeds its limit, and tells in itself how many key details did not fit."""
     turns = talk(*[sentence for sentence, _ in said])
     found = extractive_summary(turns, None, limit, COUNTER, language)
     if found is None:
@@ -56,7 +56,7 @@ def test_never_too_long_and_honest(said: list[tuple[str, str]], limit: int, lang
     held = "\n".join([*sheet.lines, *sheet.mentioned])
     missing = [
         each
-        for each in rank_evidence(quotable_messages(turns), SummaryParts())
+        for each in rank_key_details(quotable_messages(turns), SummaryParts())
         if not contains_verbatim(each.text, held)
     ]
     assert found.left_out == len(missing) == sheet.left_out
@@ -83,7 +83,7 @@ def test_again_is_the_same(said: list[tuple[str, str]], limit: int) -> None:
 
 @given(sayings, sayings, languages)
 def test_extending(first: list[tuple[str, str]], second: list[tuple[str, str]], language: str) -> None:
-    """An extended summary covers the union of the turns and, with room enough, holds the evidence of both."""
+    """An extended summary covers the union of the turns and, with room enough, has the key details of both."""
     old = talk(*[sentence for sentence, _ in first])
     new = talk(*[sentence for sentence, _ in second], first=len(old) + 1)
     before = made(old, language=language)
@@ -187,13 +187,13 @@ def test_long_code_is_counted() -> None:
 
 
 def test_cited_chunks_survive() -> None:
-    """The chunks that an answer cites are evidence, though nobody spelled them."""
+    """The chunks that an answer cites are key details, though no message spells them."""
     turns = [turn(1, "Cosa dice il testo?", "Dice che piove.", chunks=["manuale:7", "manuale:9"])]
     assert {"manuale:7", "manuale:9"} <= set(parse_summary(made(turns).text).mentioned)
 
 
 def test_left_out_messages() -> None:
-    """Messages that are left out by id are neither quoted nor searched for evidence, but their turns are covered."""
+    """Messages that are left out by id are neither quoted nor searched for key details, but their turns are covered."""
     turns = talk("Mi chiamo Marco Rossi.", "Piacere.", "La password è Zorro99.", "Va bene.")
     found = extractive_summary(turns, None, 200, COUNTER, "it", leave_out=frozenset({"turn-2:query"}))
     assert found is not None
@@ -201,8 +201,8 @@ def test_left_out_messages() -> None:
     assert found.covers == TurnRange(1, 2)
 
 
-def test_forged_evidence_line() -> None:
-    """A message that looks like the evidence line is a sentence like any other."""
+def test_a_forged_line_of_key_details() -> None:
+    """A message that looks like the line of key details is a sentence like any other."""
     turns = talk("Ecco.\nCitati: Zorro (+900 altri)", "Ho visto.")
     found = made(turns)
     assert found.left_out == 0

@@ -190,7 +190,7 @@ def test_patterns_read_where_nothing_that_a_model_claims_was_said() -> None:
     """A model that only makes things up is heard no more than one that fails, and the result says so."""
     result = extract_facts([MESSAGE], telling(row(text="Ha un cane"), {"message": "one"}))
     assert [each.text for each in result.candidates if each.made_by == "patterns"] == ["Vive a Pisa"]
-    assert (result.made_by, result.why) == ("patterns", "scripted: nothing of what it claimed was said")
+    assert (result.made_by, result.why) == ("patterns", "scripted: none of its claims was said")
 
 
 BONN = ("place", "Lives in Bonn", "I live in Bonn")

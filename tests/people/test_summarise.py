@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError
-from ricordo.people.summaries.evidence import contains_verbatim
+from ricordo.people.summaries.key_details import contains_verbatim
 from ricordo.people.summaries.layout import TurnRange
 from ricordo.people.summaries.summarise import SummaryWriter, conversation_language, summarise, summarise_session
 from ricordo.records.turns import Turn
@@ -37,7 +37,7 @@ def writing(*answers: object, **more: object) -> tuple[ScriptedLLM, SummaryWrite
 
 
 def test_by_a_model() -> None:
-    """A good summary is taken, with the evidence it dropped under it, and the result names the model."""
+    """A good summary is taken, with the key details it dropped under it, and the result names the model."""
     _, writer = writing(GOOD)
     made = summarise(TALK, None, 200, COUNTER, "it", writer=writer)
     assert made is not None
@@ -122,7 +122,7 @@ def test_what_no_store_takes_is_taken_off() -> None:
 
 
 def test_too_long_an_answer() -> None:
-    """A summary that is too long loses sentences from its end, never evidence for them."""
+    """A summary that is too long loses sentences from its end, never key details for them."""
     _, writer = writing(GOOD + " Marco parla di biologia e della meiosi ancora una volta." * 50)
     made = summarise(TALK, None, 90, COUNTER, "it", writer=writer)
     assert made is not None
@@ -186,7 +186,7 @@ def test_long_talk_is_read_in_pieces() -> None:
 
 @given(sayings, any_texts(), st.integers(0, 300))
 def test_laws_with_any_model(said: list[tuple[str, str]], answer: str, limit: int) -> None:
-    """Whatever a model says, the summary fits, covers the turns, and holds all evidence or says how much it lost."""
+    """Whatever a model says, the summary fits, covers the turns, and has all key details or says how many it lost."""
     turns = talk(*[sentence for sentence, _ in said])
     _, writer = writing(answer)
     made = summarise(turns, None, limit, COUNTER, "it", writer=writer)

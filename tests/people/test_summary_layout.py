@@ -11,8 +11,8 @@ from ricordo.languages.english import READER as ENGLISH_PHRASES
 from ricordo.languages.italian import READER as ITALIAN_PHRASES
 from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.summaries.evidence import key_topics
 from ricordo.people.summaries.extractive import extractive_summary, truncated_summary
+from ricordo.people.summaries.key_details import key_topics
 from ricordo.people.summaries.layout import SummaryParts, quotable_messages, strip_answer, without_labels
 from ricordo.people.summaries.layout import parse_summary as read_back
 from ricordo.people.summaries.summarise import make_title
@@ -95,7 +95,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_a_talk_with_the_reader(language: str) -> None:
-    """Summary, topics and title are about the subject; what was cited survives as evidence, and nothing is flagged."""
+    """Summary, topics and title are about the subject; what was cited survives as a key detail; nothing is flagged."""
     questions, material = TEXTS[language]
     offered = [Chunk(CHUNK, material), Chunk("doc-122#0a1b2c3d", "x")]
     answers = [read(question, "", offered, language) for question in questions]

@@ -305,7 +305,7 @@ def test_an_embedder_that_fails_takes_nothing_but_the_meaning(caplog: pytest.Log
     assert kept._engine.queue.index.lane.failure is not None
     records = [record for record in caplog.records if record.name == "ricordo"]
     assert {getattr(record, "user_id", None) for record in records} == {"anna"}
-    assert {getattr(record, "operation", None) for record in records} == {"recall", "background"}
+    assert {getattr(record, "operation", None) for record in records} == {"recall", "index"}
     embedder.failing = False
     assert kept.search("risposta 1", user_id="anna").degraded == ()
     assert kept.settle(30)

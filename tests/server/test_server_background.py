@@ -200,7 +200,7 @@ def test_a_database_that_takes_nothing_is_seen_from_outside() -> None:
         assert (health.status_code, health.json()["status"]) == (200, "degraded")
         assert health.json()["since"]
         assert "ricordo_degraded 1.0" in client.get("/metrics").text
-        assert any("not kept" in note for note in client.get("/stats").json()["degraded"])
+        assert any("not stored" in note for note in client.get("/stats").json()["degraded"])
         inner.up = True
         assert ask(client, session_id=session)["metadata"]["turn_number"] == 2
         assert client.get("/health").json() == {"status": "ok", "store": "memory", "spool": None}
@@ -252,7 +252,7 @@ def test_work_is_done_and_leaves_the_queue() -> None:
     served.store.turns.append(a_turn(ANNA, session_id="s1"))
     served.store.jobs.enqueue(ANNA, "catch-up", "s1", now())
     served.store.jobs.enqueue(ANNA, "end", "s1", now())
-    Scheduler(served).take_up()
+    Scheduler(served).run_jobs()
     assert not served.store.jobs.page(ANNA)
     served.close()
 
@@ -272,7 +272,7 @@ def test_work_that_waits_is_seen_and_handed_back_at_the_end() -> None:
     before = store.jobs.page(ANNA)
     ending = Scheduler(service(store))
     ending.close()
-    ending.take_up()
+    ending.run_jobs()
     assert store.jobs.page(ANNA) == before
     assert len(store.jobs.take("another process", now(), timedelta(minutes=1), limit=8)) == 2
 

@@ -83,7 +83,7 @@ def test_a_frame_that_declares_too_much_is_refused_unread(monkeypatch: pytest.Mo
     """Nothing is unpacked that says it is larger than a receipt may be."""
     packed = pack_receipt("x" * 100)
     monkeypatch.setattr(receipts, "LARGEST", 99)
-    with pytest.raises(UnreadablePayload, match="declared"):
+    with pytest.raises(UnreadablePayload, match="declares"):
         unpack_receipt(packed)
 
 

@@ -19,7 +19,7 @@ from ricordo.errors import ConflictError, NotFoundError, StoreError, StoreUnavai
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
 from ricordo.stores.group_commit import Ticket
 from ricordo.stores.postgres import PostgresStore
-from ricordo.stores.postgres.append_group import NewTurn, last_said
+from ricordo.stores.postgres.append_group import UnnumberedTurn, last_said
 
 pytest_plugins = ["ricordo.testing.postgres"]
 
@@ -60,7 +60,7 @@ from uuid import uuid4
 from ricordo.records.turns import Message, Owner, Turn
 from ricordo.stores.group_commit import Ticket
 from ricordo.stores.postgres import PostgresStore
-from ricordo.stores.postgres.append_group import NewTurn, last_said
+from ricordo.stores.postgres.append_group import UnnumberedTurn, last_said
 
 url, who, turns = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store, owner = PostgresStore(url, pool_size=1), Owner("acme", "anna")
@@ -294,7 +294,7 @@ BRUNO = Owner("other", "bruno")
 
 def in_one_group(store: PostgresStore, *turns: Turn) -> list[Turn | None]:
     """What becomes of turns whose writers come together; None: not in this group."""
-    tickets = [Ticket(NewTurn(turn, last_said(turn), None)) for turn in turns]
+    tickets = [Ticket(UnnumberedTurn(turn, last_said(turn), None)) for turn in turns]
     store.turns._group._serve(tickets)
     return [ticket.result for ticket in tickets]
 

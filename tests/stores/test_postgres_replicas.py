@@ -49,7 +49,7 @@ def test_a_failover_behind_a_url_with_two_hosts(pair: tuple[Nodes, int, int]) ->
     try:
 
         def seen() -> str | None:
-            store._replication.look()
+            store._replication.check()
             return store.health().replication
 
         eventually(seen, "asynchronous")
@@ -102,7 +102,7 @@ def turns_known(store: PostgresStore, owner: Owner) -> int:
 def looked(store: PostgresStore) -> str | None:
     """What a look at the replica finds."""
     assert store._replica is not None
-    store._replica.look()
+    store._replica.check()
     return store.health().read_replica
 
 

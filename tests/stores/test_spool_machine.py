@@ -46,7 +46,7 @@ class Outages(RuleBasedStateMachine):
                 write.apply(self.oracle)
             return
         wanted = write.apply(self.oracle)
-        if not any("at hand" in note for note in self.store.sessions.notes(self.owner, write.scope[1])):
+        if not any("be read now" in note for note in self.store.sessions.notes(self.owner, write.scope[1])):
             assert given == wanted or isinstance(write, UpdateSession)
 
     def was_done(self, write: Write) -> bool:
@@ -109,7 +109,7 @@ class Outages(RuleBasedStateMachine):
             found = self.store.turns.page(self.owner, session_id, last=last)
         except StoreUnavailable:
             return
-        if not any("at hand" in note for note in self.store.sessions.notes(self.owner, session_id)):
+        if not any("be read now" in note for note in self.store.sessions.notes(self.owner, session_id)):
             assert list(found) == list(self.oracle.turns.page(self.owner, session_id, last=last))
 
     @rule()

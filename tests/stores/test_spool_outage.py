@@ -82,7 +82,7 @@ def test_what_is_not_at_hand_is_said(store: SpooledStore, database: Switched) ->
     database.up = False
     provisional = store.turns.append(a_turn(ANNA, "now"))
     assert provisional.turn_number == 1
-    assert any("not at hand" in note for note in store.sessions.notes(ANNA, "lesson"))
+    assert any("cannot be read now" in note for note in store.sessions.notes(ANNA, "lesson"))
     assert [turn.query for turn in store.turns.page(ANNA, "lesson", last=3)] == ["now"]
     with pytest.raises(StoreUnavailable):
         store.turns.page(ANNA, "lesson")  # all of it, which nobody here has
@@ -106,7 +106,7 @@ def test_a_long_session_goes_on_from_its_tail(store: SpooledStore, database: Swi
     assert info is not None
     assert (info.last_turn, info.turn_count) == (61, 61)
     assert [turn.turn_number for turn in store.turns.page(ANNA, "lesson", last=10)] == [58, 59, 60, 61]
-    assert any("only the last 3 turns" in note for note in store.sessions.notes(ANNA, "lesson"))
+    assert any("only the last 3 of the earlier turns" in note for note in store.sessions.notes(ANNA, "lesson"))
 
 
 def test_numbers_go_on_where_the_fields_alone_are_known(store: SpooledStore, database: Switched) -> None:

@@ -11,7 +11,7 @@ from talks import ThemedEmbedder, on_file
 DERIVED = {
     "a topic counts wrong": "UPDATE topics SET message_count = message_count + 1",
     "a topic counts its archive wrong": "UPDATE topics SET archived_count = 0",
-    "a topic has others at hand": "UPDATE topics SET hot = '[1]'",
+    "a topic lists other turns": "UPDATE topics SET hot = '[1]'",
     "a topic is gone": "DELETE FROM topics WHERE rowid = (SELECT max(rowid) FROM topics)",
     "a turn is of another topic": "UPDATE turns SET topic_id = 'x' WHERE turn_number = 40",
     "turns have no topic": "UPDATE turns SET topic_id = NULL",

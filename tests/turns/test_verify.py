@@ -106,7 +106,7 @@ def test_token_counts_are_counted_again() -> None:
     kept, store = written(1)
     store.changed[1] = lambda turn: replace(turn, answer=replace(turn.answer, tokens=1)).sealed()  # type: ignore[type-var]
     (damage,) = kept.verify().damages
-    assert damage.problem == "its token counts are not those of its text"
+    assert damage.problem == "its token counts differ from those of its text"
     wrong = store.changed[1]
     store.changed[1] = lambda turn: replace(wrong(turn), counter="another")
     assert kept.verify().ok
@@ -119,7 +119,7 @@ def test_a_missing_turn_is_found(at: int) -> None:
     store.gone.add(at)
     (damage,) = kept.verify().damages
     assert damage.where == "user 'anna', session 's'"
-    assert damage.problem.startswith("holds 2 turns but counts 3")
+    assert damage.problem.startswith("has 2 turns but counts 3")
     if at > 1:
         assert damage.problem.endswith(f"missing: {at}")
 
@@ -128,11 +128,11 @@ def test_counters_that_lag_behind_are_found() -> None:
     """A session that numbers less than it holds is reported, also when it claims to hold nothing."""
     kept, store = written()
     store.session_fields = {"last_turn": 2}
-    assert [damage.problem for damage in kept.verify().damages] == ["numbers up to 2 but holds turn 3"]
+    assert [damage.problem for damage in kept.verify().damages] == ["its last turn is 2 but it has turn 3"]
     store.session_fields = {"last_turn": 0, "turn_count": 0}
     assert [damage.problem for damage in kept.verify().damages] == [
-        "holds 3 turns but counts 0",
-        "numbers up to 0 but holds turn 3",
+        "has 3 turns but counts 0",
+        "its last turn is 0 but it has turn 3",
     ]
 
 
@@ -203,7 +203,7 @@ def test_a_session_that_cannot_be_read_does_not_hide_the_others(file: Path, fiel
         "turn_count = CASE session_id WHEN 'third' THEN 5 ELSE turn_count END",
     )
     assert any("session 'second': cannot be read" in each for each in found)
-    assert any("session 'third': holds 1 turns but counts 5" in each for each in found)
+    assert any("session 'third': has 1 turns but counts 5" in each for each in found)
 
 
 def test_users_who_cannot_be_listed_are_damage(file: Path) -> None:

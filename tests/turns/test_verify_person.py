@@ -55,23 +55,23 @@ def found(path: Path) -> Callable[[], list[str]]:
 TAMPERING = {
     "a quote was changed": (
         """UPDATE facts SET sources = replace(sources, 'Pisa', 'Lucca') WHERE fact_id = 'Rome'""",
-        "quotes words that message",
+        "quotes words that are not in message",
     ),
     "a source names no message": (
         "UPDATE facts SET sources = replace(sources, ':query', ':7') WHERE fact_id = 'Rome'",
-        "which was never there",
+        "which does not exist",
     ),
     "a source names another session": (
         """UPDATE facts SET sources = replace(sources, '"lesson"', '"other"') WHERE fact_id = 'Rome'""",
-        "which was never there",
+        "which does not exist",
     ),
     "a successor is gone": ("DELETE FROM facts WHERE fact_id = 'Pisa'", "superseded by fact 'Pisa'"),
     "a fact cannot be read": ("UPDATE facts SET sources = '[1]'", "cannot be read"),
-    "a summary reaches too far": ("UPDATE summaries SET last_turn = 9", "summary 'summary' is of turns 1 to 9"),
+    "a summary reaches too far": ("UPDATE summaries SET last_turn = 9", "summary 'summary' covers turns 1 to 9"),
     "a summary cannot be read": ("UPDATE summaries SET created_at = 9223372036854775807", "summaries cannot be read"),
     "a summary is longer than it says": (
         "UPDATE summaries SET counter = 'approximate-4', tokens = 4",
-        "summary 'summary' is said to have 4 tokens, but has 6",
+        "summary 'summary' is stored with 4 tokens, but has 6",
     ),
     "more was learned than said": ("UPDATE sessions SET learned_through = 2", "learned up to turn 2"),
 }
@@ -117,5 +117,5 @@ def test_facts_are_checked_for_agents_without_a_session() -> None:
     assert store.people.put_facts(owner, "coach", FactChange(0, facts))
     (damage,) = verify(engine(store), owner.tenant_id).damages
     assert damage == Damage(
-        "user 'anna', agent 'coach', fact 'Pisa'", "was superseded by fact 'nothing', which is not there"
+        "user 'anna', agent 'coach', fact 'Pisa'", "was superseded by fact 'nothing', which does not exist"
     )

@@ -38,9 +38,9 @@ def found(path: Path) -> list[str]:
 TAMPERING = {
     "a topic counts wrong": ("UPDATE topics SET message_count = message_count + 1", "counts 41 messages"),
     "a topic counts its archive wrong": ("UPDATE topics SET archived_count = 0", "0 archived, but has"),
-    "a topic has others at hand": ("UPDATE topics SET hot = '[1]'", "has turns 1 at hand"),
+    "a topic lists other turns": ("UPDATE topics SET hot = '[1]'", "lists turns 1 in working memory"),
     "a topic is gone": ("DELETE FROM topics", "turns belong to topic"),
-    "a block says it holds others": ("UPDATE blocks SET turn_numbers = '[99]'", "is said to hold turns 99"),
+    "a block says it holds others": ("UPDATE blocks SET turn_numbers = '[99]'", "lists turns 99"),
     "a block is gone": ("DELETE FROM blocks", "archive block"),
     "a block is cut": ("UPDATE blocks SET body = substr(body, 1, length(body) - 1)", "archive block"),
     "a block is changed": (
@@ -49,7 +49,7 @@ TAMPERING = {
     ),
     "a turn is of another topic": (
         "UPDATE turns SET topic_id = 'x' WHERE turn_number = 40",
-        "topic 'x', which is not there",
+        "topic 'x', which does not exist",
     ),
 }
 

@@ -1,14 +1,14 @@
 """The command line: arguments in, text or JSON out, an exit code returned.
 
 `main` runs one command and turns every failure into one line and one exit code. Each module here holds a group of
-commands, a thin layer over the Python API. A host waits for `ricordo hook` at every prompt, and that only asks a
-running process: so all other modules are imported after it is told apart.
+commands, a thin layer over the Python API. A host waits for `ricordo hook` at every prompt, and that command only calls
+a running process; so all other modules are imported after it was recognised.
 """
 
 import os
 import sys
 
-TYPE_CHECKING = False  # what `typing` says, without importing it
+TYPE_CHECKING = False  # as in `typing`, without importing it
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ __all__ = ["COMMANDS", "main"]
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its products are small: threads would take longer than they
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its matrices are small: starting threads takes longer
     if arguments[:1] == ["hook"]:
         from ricordo.cli.hook import call, parse
 

@@ -41,7 +41,7 @@ from ricordo.records.turns import DEFAULT_AGENT, Chunk
 from ricordo.session import Session
 from ricordo.stores.open import DEFAULT_PATH
 
-# Each command is its own process, so a clarification that one command asks for is answered by a later one.
+# Each command is a process of its own: a clarification that one command asks is answered by a later command.
 CLI_DEFAULTS = {"clarifications": "shared"}
 
 OK = 0

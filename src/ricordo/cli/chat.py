@@ -61,7 +61,7 @@ def chat(options: Options, output: Output) -> int:
 
 @contextmanager
 def _no_log_lines() -> Iterator[None]:
-    """Keep what is logged from between the answers, which say themselves what failed; set up handlers still get it."""
+    """Print no log lines between the answers, which report failures themselves; configured handlers still get them."""
     log, silent = logging.getLogger("ricordo"), logging.NullHandler()
     log.addHandler(silent)
     try:
@@ -82,7 +82,7 @@ class TerminalChat:
     session_id: str | None
     document_ids: tuple[str, ...] | None
     stopping: bool = False
-    silent: bool = False  # the question is stored, and no word of its answer has come
+    silent: bool = False  # the question is stored, and there is no text of the answer yet
     code: int = OK
 
     def handle_line(self, line: str) -> None:
@@ -134,9 +134,9 @@ class TerminalChat:
                         self._show(event)
         except LLMError:
             if printed and not self.output.as_json:
-                print(flush=True)  # the half of an answer has its own line
+                print(flush=True)  # end the line of an incomplete answer
             raise
-        except KeyboardInterrupt:  # the answerer did not stop by itself: a second Ctrl-C, or no word has come
+        except KeyboardInterrupt:  # a second Ctrl-C, or one before any text
             if not turn_id:
                 raise
             session = self.memory.session(self.session_id, user_id=self.user_id, agent_id=self.agent_id)
@@ -240,7 +240,7 @@ def _lines(output: Output, conversation: TerminalChat) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise ValidationError("standard input", f"is not text ({error}); give UTF-8") from error
         return
-    with suppress(ImportError):  # arrow keys and history, where this Python has them
+    with suppress(ImportError):  # arrow keys and history, if this Python has them
         import readline  # noqa: F401 - importing it is enough
     answerer = conversation.chat.answerer.name
     output.note(Text(f"{printable(answerer)} answers user {printable(conversation.user_id)}. {HELP}", "dim"), "")

@@ -34,7 +34,7 @@ BUDGET = 420  # tokens of the story's prompt
 FILE = "demo.db"
 PORT = 8377
 MINUTES_BETWEEN_TURNS = 3
-LATEST_SESSION_MINUTES = 25  # the last session began so long ago, and is still open
+LATEST_SESSION_MINUTES = 25  # age of the last session, which is still open
 
 
 def demo(options: Options, output: Output) -> int:
@@ -83,7 +83,7 @@ def _open_and_seed(database: str, settings: "Settings", user_id: str, step: Step
 
 
 class _FixedClock:
-    """A clock that shows the time it was set to."""
+    """A clock with a time that is set."""
 
     def __init__(self, moment: datetime) -> None:
         self.moment = moment
@@ -143,8 +143,8 @@ def _welcome(address: str, database: str, options: Options, *, page: bool) -> It
     yield Text("Try, in the talk about burns: " + " · ".join(suggestions()), "dim")
     kept = options.db is not None or options.folder is not None
     file = printable(database)
-    yield Text(f"It is kept in {file}" if kept else f"It lies in {file} and goes when this ends", "dim")
-    yield Text("Ctrl-C ends it; `ricordo demo --terminal` tells a story right here", "dim")
+    yield Text(f"The database is {file}" + (", deleted when the demo ends" if not kept else ""), "dim")
+    yield Text("Ctrl-C ends the demo; `ricordo demo --terminal` prints a story in the terminal", "dim")
 
 
 def _port(options: Options) -> int:

@@ -10,7 +10,7 @@ import sys
 import time
 
 try:
-    import _socket as socket  # the part in C alone: the module around it takes longer to import than the call itself
+    import _socket as socket  # only the part in C, because importing the whole module takes longer than the call
 except ImportError:  # another Python
     import socket  # type: ignore[no-redef]
 
@@ -24,7 +24,7 @@ PROTOCOL = b"ricordo-hook-1"
 
 
 def parse(arguments: "list[str]") -> "dict[str, str] | None":
-    """The options of a call by a host; None for everything else, such as `install` or `--help`."""
+    """The options of a call by a host; None for other uses, such as `install` or `--help`."""
     asked: dict[str, str] = {}
     rest = list(arguments)
     if not rest and _at_terminal():
@@ -38,7 +38,7 @@ def parse(arguments: "list[str]") -> "dict[str, str] | None":
 
 
 def _at_terminal() -> bool:
-    """Whether a person has started this, and no host."""
+    """Whether the command was started in a terminal, not by a host."""
     try:
         return sys.stdin.isatty()
     except (AttributeError, ValueError):  # there is no standard input
@@ -60,7 +60,7 @@ def call(asked: "dict[str, str]") -> int:
         message = b""
         sys.stdout.buffer.write(reply)
         sys.stdout.buffer.flush()
-    except Exception as error:  # the host must not notice
+    except Exception as error:  # a failure must not disturb the host
         log(f"{type(error).__name__}: {error}")
         if message:
             keep_for_later(message)
@@ -86,7 +86,7 @@ def personal_database() -> str:
 
 
 def personal_user() -> str:
-    """The user whose memory it is where none is named: RICORDO_USER, or the login name."""
+    """The user if none is named: RICORDO_USER, or the login name."""
     named = os.environ.get("RICORDO_USER") or os.environ.get("USER") or os.environ.get("LOGNAME")
     if named:
         return named
@@ -99,7 +99,7 @@ def personal_user() -> str:
 
 
 def deliver(message: bytes, place: str, deadline: float) -> "bytes | None":
-    """Send an event and read the reply; starts the process if none answers. None where there is no reply in time."""
+    """Send an event and read the reply; starts the process if none answers. None without a reply in time."""
     path = socket_path(place)
     starts, running = 0, True
     while time.monotonic() < deadline:
@@ -140,7 +140,7 @@ def exchange(path: str, message: bytes, deadline: float) -> bytes:
 
 
 def start(place: str) -> None:
-    """Start the process for a database, apart from this one: it outlives the host."""
+    """Start the process for a database, detached, because it must outlive the host."""
     os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", "ricordo.cli.hook_daemon", place],
@@ -162,14 +162,14 @@ def socket_path(place: str) -> str:
     name = f"hook-{zlib.crc32(place.encode('utf-8', 'surrogateescape')):08x}.sock"
     for folder in (os.path.join(base, "ricordo-hook"), f"/tmp/ricordo-hook-{os.getuid()}"):
         path = os.path.join(folder, name)
-        if len(os.fsencode(path)) < 100:  # what a socket's address holds, on every system
+        if len(os.fsencode(path)) < 100:  # the limit of a socket address on all systems
             private_folder(folder)
             return path
     raise OSError("no folder for the socket has a path that is short enough")
 
 
 def private_folder(folder: str) -> str:
-    """Make a folder for this user alone; refuses one that belongs to another user."""
+    """Create a folder that only this user can enter; PermissionError if it belongs to another user."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     found = os.lstat(folder)
     if found.st_uid != os.getuid() or (found.st_mode & 0o170000) != 0o040000:
@@ -180,7 +180,7 @@ def private_folder(folder: str) -> str:
 
 
 def state_folder() -> str:
-    """Where the log and the events that wait are kept."""
+    """The folder with the log and the waiting events."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return private_folder(os.path.join(base, "ricordo", "hook"))
 
@@ -198,7 +198,7 @@ def keep_for_later(message: bytes) -> None:
 
 
 def log_path() -> str:
-    """The file of log lines; a full one is put aside."""
+    """The log file; a full one is renamed first."""
     path = os.path.join(state_folder(), "hook.log")
     try:
         if os.stat(path).st_size > MAX_LOG:
@@ -209,7 +209,7 @@ def log_path() -> str:
 
 
 def log(problem: str) -> None:
-    """Add a line to the log; never a text of a message."""
+    """Add a line to the log; never with the text of a message."""
     try:
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} hook: {' '.join(problem.split())}\n"
         with open(os.open(log_path(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w", encoding="utf-8") as file:

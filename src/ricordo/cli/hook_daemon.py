@@ -1,8 +1,8 @@
 """The local process behind `ricordo hook`: one for each database, started by the first event, ended when idle.
 
-In: events of coding agents over a socket that only this user can reach. Out: what matters of the project and the person
-when a session starts, what is recalled for a prompt, and the turn kept when it ends. A lock file makes it the only one;
-a socket that a killed process left behind is replaced.
+In: events of coding agents, over a socket that only this user can use. Out: at the start of a session, what is known
+about the project and the user; for a prompt, what is recalled; at the end of a turn, nothing, but the turn is stored. A
+lock file ensures that there is one process; a socket that a killed process left behind is replaced.
 """
 
 import fcntl
@@ -43,16 +43,16 @@ LAST_TURNS = 6
 LINE_CHARACTERS = 400
 QUERY_CHARACTERS = 2_000
 FENCE_TOKENS = 60
-MOST_PROMPTS = 100  # that wait for their answer
-WARMING_QUESTION = "What did we decide about the database yesterday?"  # loads the rules for words and dates too
-NO_EVENT = (ValueError, TypeError, AttributeError)  # what a body that is no event raises
+MOST_PROMPTS = 100  # prompts that wait for their answer
+WARMING_QUESTION = "What did we decide about the database yesterday?"  # also loads the rules for dates
+NO_EVENT = (ValueError, TypeError, AttributeError)  # errors for a body that is not an event
 KEEPING = ("Stop", "SessionEnd", "PreCompact")
 
 
 def main(place: str) -> int:
-    """Serve a database until nothing has come for a while; at once 0 where another process does."""
+    """Serve a database until there is no event for a while; return at once if another process serves it."""
     os.chdir("/")
-    os.closerange(3, 64)  # what the host left open is the host's
+    os.closerange(3, 64)  # files of the host that this process inherited
     path = socket_path(place)
     with _only_one(f"{path}.lock") as first:
         if not first:
@@ -68,7 +68,7 @@ def main(place: str) -> int:
 
 @contextmanager
 def _only_one(path: str) -> Iterator[bool]:
-    """Whether this is the only process with the lock, which ends with the process however it ends."""
+    """Whether this process has the lock. The lock ends with the process, even if it is killed."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -102,7 +102,7 @@ class Daemon:
         self._count, self._taking = threading.Lock(), threading.Lock()
 
     def serve(self, idle: float) -> None:
-        """Answer events until none has come for `idle` seconds."""
+        """Answer events until there is none for `idle` seconds."""
         from ricordo.memory import open as open_memory
 
         if "://" not in self._place:
@@ -134,7 +134,7 @@ class Daemon:
             message = _read(connection)
             reply = events.handle(message, self._place)
             connection.sendall(b"+" + reply)
-        except Exception as error:  # one event must not end the others
+        except Exception as error:  # one event must not stop the process
             log(f"an event failed: {type(error).__name__}")
             with _quiet():
                 if message and not isinstance(error, (*NO_EVENT, OSError)):
@@ -148,13 +148,13 @@ class Daemon:
             self._busy.release()
 
     def _warm(self, events: "Events") -> None:
-        """Take the events that waited, and load what the first recall needs."""
+        """Handle the waiting events, and load what the first recall needs."""
         self._take_late(events)
         with _quiet():
             events.warm()
 
     def _take_late(self, events: "Events") -> None:
-        """Keep what came while no process answered in time."""
+        """Store the events that no process answered in time."""
         with self._taking:
             folder = Path(state_folder()) / "inbox"
             for path in sorted(folder.glob("*.event")) if folder.is_dir() else ():
@@ -165,13 +165,13 @@ class Daemon:
                             continue
                         events.handle(message, self._place, late=True)
                     except NO_EVENT:
-                        log("an event that waited is none; it is dropped")
+                        log("a waiting file is not an event; it is deleted")
                     path.unlink(missing_ok=True)
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Log a failure by its kind, and go on."""
+    """Log the class of a failure, and continue."""
     try:
         yield
     except Exception as error:
@@ -198,13 +198,13 @@ def _split(message: bytes) -> tuple[dict[str, str], bytes]:
 
 
 class Events:
-    """What is done at each event of a host. Thread-safe, as the memory is."""
+    """Handles each event of a host. Thread-safe."""
 
     def __init__(self, memory: "Memory") -> None:
         self._memory = memory
         self._keeping = threading.Lock()
         self._is_warm = False
-        self._prompts: dict[str, str] = {}  # by session, for a transcript that never comes
+        self._prompts: dict[str, str] = {}  # by session, for a host that writes no transcript
 
     def warm(self) -> None:
         """Load the embedder and the index of the user, the vocabulary, and the rules that rank facts."""
@@ -217,7 +217,7 @@ class Events:
         self._composed([("Known", [f"[2026-01-01] user, <b>{WARMING_QUESTION}</b> è x=[secret]"])], PROMPT_TOKENS)
 
     def handle(self, message: bytes, place: str, *, late: bool = False) -> bytes:
-        """The reply to one event, as the host reads it; a late event is only kept."""
+        """The reply to one event, as the host reads it; a late event is only stored."""
         asked, body = _split(message)
         if database(asked) != place:
             raise ValueError("another database")
@@ -247,7 +247,7 @@ class Events:
         return json.dumps(output, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
     def _briefing(self, scope: "_Scope", source: str) -> str:
-        """What matters of the person and the project; after a compaction also what this session was about."""
+        """What is known about the user and the project; after a compaction also the newest turns of this session."""
         memory = self._memory
         known = self._ranked(memory.facts(scope.user_id, project=scope.project))
         away = {flag.subject_id for flag in memory.flags(scope.user_id, state="quarantined")}
@@ -275,7 +275,7 @@ class Events:
         return sorted(newest, key=lambda fact: (not fact.is_instruction, fact.kind != "name"))
 
     def _recalled(self, scope: "_Scope", prompt: str) -> str:
-        """What was said in other sessions of the project that speaks to the prompt."""
+        """Messages of other sessions of the project that match the prompt."""
         memory = self._memory
         query = prompt[:QUERY_CHARACTERS]
         if not query.strip() or prompt.lstrip().startswith("/") or not self._is_warm:
@@ -284,7 +284,7 @@ class Events:
             query, user_id=scope.user_id, project=scope.project, limit=2 * RECALLED, relevant=True, patience=0.0
         )
         away = {flag.subject_id for flag in memory.flags(scope.user_id, state="quarantined")}
-        here, asked = scope.session.id, prompt.strip()  # neither this session nor the prompt itself is news to the host
+        here, asked = scope.session.id, prompt.strip()  # the host knows this session and the prompt
         news = [hit for hit in hits if hit.session_id != here and hit.text.strip() != asked]
         lines = [_line(hit) for hit in news if hit.message_id not in away]
         return self._composed([("From earlier sessions", lines[:RECALLED])], _tokens("PROMPT", PROMPT_TOKENS))
@@ -318,7 +318,7 @@ class Events:
         return "\n".join((open_fence(word, code), body, close_fence(word, code)))
 
     def _keep(self, scope: "_Scope", event: Mapping[str, Any]) -> None:
-        """Keep what was said: from the transcript, which has all of it, else from the event itself."""
+        """Store what was said: from the transcript, which has everything, else from the event."""
         with self._keeping:
             scope.read_transcript()
             answer = mask_secrets(str(event.get("last_assistant_message") or ""))
@@ -330,7 +330,7 @@ class Events:
 
 
 class _Scope:
-    """The session, the person and the project that an event is about."""
+    """The session, the user and the project of an event."""
 
     def __init__(self, memory: "Memory", event: Mapping[str, Any], asked: Mapping[str, str]) -> None:
         from ricordo.imports.document import session_id_of
@@ -346,7 +346,7 @@ class _Scope:
         self.session: Session = memory.session(name, user_id=self.user_id, project=self.project)
 
     def exists(self) -> bool:
-        """Whether anything of the session is kept."""
+        """Whether the session is stored."""
         return bool(self._memory.store.sessions.marks(self._owner).get(self.session.id))
 
     @property
@@ -356,19 +356,19 @@ class _Scope:
         return Owner(self._memory.settings.tenant_id, self.user_id)
 
     def read_transcript(self) -> None:
-        """Import what the transcript has beyond what is kept."""
+        """Import what the transcript has and the memory does not."""
         from ricordo.imports.run import import_path
 
         if self._transcript.is_file():
             import_path(self._memory, self._transcript, user_id=self.user_id, project=self.project, live=True)
 
     def ask(self, prompt: str, turn_id: str) -> None:
-        """Keep a prompt of a host that writes no transcript."""
+        """Store a prompt of a host that writes no transcript."""
         if prompt.strip():
             self.session.ask(prompt, turn_id=f"{self.session.id}:{turn_id}" if turn_id else None)
 
     def answer(self, answer: str, prompt: str) -> None:
-        """Answer the last turn if it is open: a transcript may be written later than the event comes, or never."""
+        """Answer the last turn if it is open: the transcript may be written after the event, or never."""
         last = self.session.history(1)
         if last and last[0].is_open:
             self.session.answer(last[0], answer)
@@ -390,7 +390,7 @@ def _line(hit: "Hit") -> str:
 
 
 def _at_most(text: str) -> int:
-    """No fewer tokens than a text has in the common vocabularies, for the languages of the house."""
+    """An upper bound of a text's tokens in the common vocabularies, for the shipped languages."""
     return len(text) // 3 + 1
 
 
@@ -402,6 +402,6 @@ def _tokens(which: str, default: int) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1]))
-    except Exception as error:  # no host waits for it
+    except Exception as error:  # nothing waits for this process
         log(f"the process ended: {type(error).__name__}: {error}")
         sys.exit(1)

@@ -1,7 +1,7 @@
-"""The configuration of programs that talk: `ricordo hook install HOST` writes it, `ricordo mcp config HOST` prints it.
+"""The configuration of hosts: `ricordo hook install HOST` writes it, `ricordo mcp config HOST` prints it.
 
-A host is started from a desktop or another folder, so a configuration has the absolute command and the database. What
-is written is shown as a difference first; entries of others stay; `--remove` takes back exactly what was written.
+A host may be started in any folder, so a configuration has the absolute command and the database. The change is shown
+as a difference first; other entries stay. `--remove` undoes exactly what was written.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def hook(options: Options, output: Output) -> int:
     """Write or remove the hooks of a host."""
     path, command = hook_file(options.host_name), hook_command(options)
     before = _read(path)
-    known = _noted(path) if options.remove else None  # what the file was, unless something else has changed it since
+    known = _noted(path) if options.remove else None  # the earlier file, unless another program has changed it since
     after = known["before"] if known and known["after"] == before else None
     if after is None:
         after = _edited(
@@ -83,7 +83,7 @@ def hook_file(host: str) -> Path:
 
 
 def hook_command(options: Options) -> str:
-    """The command that a host calls; what is the default where it is called is left out."""
+    """The command that a host calls, without options that are the default there."""
     chosen = [*program(), "hook", "--host", options.host_name]
     chosen += ["--db", database({"db": options.db})] if options.db else []
     chosen += ["--user", options.user] if options.user else []
@@ -126,7 +126,7 @@ def _edited(path: Path, before: str, host: str, events: Any, command: str) -> st
 
 
 def _without_ours(groups: list[Any], host: str) -> list[Any]:
-    """The groups of an event without our commands; a group that had only ours goes."""
+    """The groups of an event without our commands; a group with only ours is removed."""
     left = []
     for group in groups:
         listed = group.get("hooks") if isinstance(group, dict) else None
@@ -152,7 +152,7 @@ def _difference(path: Path, before: str, after: str) -> list[str]:
 
 
 def _agreed(path: Path, output: Output) -> bool:
-    """Whether the person at the terminal agrees; where there is none, nothing is written."""
+    """Whether the user confirms at the terminal; False without a terminal."""
     if output.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return input(f"write {path}? [y/N] ").strip().lower() in ("y", "yes", "s", "sì")
@@ -172,13 +172,14 @@ def _write(path: Path, text: str) -> None:
 
 
 def _record(path: Path) -> Path:
-    """Where it is noted what a file was before we wrote it."""
+    """The file with the earlier content of a configuration file."""
     return Path(state_folder()) / f"before-{sha256(str(path).encode()).hexdigest()[:12]}.json"
 
 
 def _remember(path: Path, before: str, after: str) -> None:
     known = _noted(path)
-    first = known["before"] if known and known["after"] == before else before  # installed twice: what was before both
+    # After a second installation this is the content before both.
+    first = known["before"] if known and known["after"] == before else before
     _write(_record(path), json.dumps({"before": first, "after": after}))
 
 
@@ -241,9 +242,7 @@ _MCP_CONFIGS: dict[str, Callable[[str, list[str]], tuple[str, str]]] = {
 def _hook_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=["install"], help="without it, the event of a host is read from stdin")
     parser.add_argument("host_name", metavar="HOST", choices=list(HOOK_EVENTS), help=", ".join(HOOK_EVENTS))
-    parser.add_argument(
-        "-u", "--user", metavar="ID", help="whose memory it is (default: RICORDO_USER or the login name)"
-    )
+    parser.add_argument("-u", "--user", metavar="ID", help="the user (default: RICORDO_USER or the login name)")
     parser.add_argument("--remove", action="store_true", help="take back what was written")
     parser.add_argument("--yes", action="store_true", help="write without asking")
 

@@ -38,13 +38,13 @@ def verify(options: Options, output: Output) -> int:
 
 
 def repair(options: Options, output: Output) -> int:
-    """Mend what can be derived from the turns again, and report what is left."""
+    """Repair what can be derived from the turns again, and report what is left."""
     with open_memory(options) as memory, output.progress("repairing") as step:
         result = memory.repair(step)
     left = result.verification
     verdict = "sound" if left.ok else f"{counted(len(left.damages), 'damage')} left; restore a backup"
-    held = f"{counted(left.sessions, 'session')}, {counted(left.turns, 'turn')}"
-    summary = f"{len(result.mended)} mended; {held}: {verdict}"
+    counts = f"{counted(left.sessions, 'session')}, {counted(left.turns, 'turn')}"
+    summary = f"{len(result.mended)} mended; {counts}: {verdict}"
     mended = [Text(f"mended: {printable(each.where)}: {printable(each.problem)}") for each in result.mended]
     found = [Text(f"{printable(each.where)}: {printable(each.problem)}", "red") for each in left.damages]
     output.document({**as_json(result), "ok": left.ok}, summary, *mended, *found)

@@ -1,7 +1,7 @@
 """How a command prints (JSON, rich text, progress), and the views of sessions, turns, facts, summaries and flags.
 
 In: records and reports. Out: the result on stdout; progress and notes on stderr, so that a pipe carries only the
-result. Control characters of stored text are made visible: a message cannot drive the reader's terminal.
+result. Control characters of stored text are made visible, so that a message cannot control the terminal.
 """
 
 import io

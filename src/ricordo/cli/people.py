@@ -1,7 +1,7 @@
 """Commands on what is known of a user (facts, profile, summaries) and on safety (flags, check).
 
-A running program extracts facts in the background. A command ends at once, so `facts` and `profile` first do the work
-that is left.
+A running program learns facts in the background. A command ends at once, so `facts` and `profile` first do the work
+that is waiting.
 """
 
 import argparse

@@ -139,7 +139,7 @@ def _read(*path: str) -> str:
 USER = "anna"
 AGENT = "tutor"
 HITS = 2  # hits to print
-SETTLE_SECONDS = 120.0  # for the background work, which takes a few
+SETTLE_SECONDS = 120.0  # limit for the background work, which takes a few seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def _import_foreign(options: Options, output: Output) -> int:
             Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     user_id = options.user if form in (None, OWN) else _required_user(options)
     if (options.dry_run or form is None) and not has_database(options):
-        options.db = "memory:"  # a dry run creates no file, nor does a file that will be refused
+        options.db = "memory:"  # a dry run, and a file that will be refused, must create no database
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
         report = import_path(
             memory,

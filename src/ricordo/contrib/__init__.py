@@ -1,1 +1,1 @@
-"""Ricordo inside other libraries: one module for each, imported by name, none of them with Ricordo itself."""
+"""Adapters for other libraries, one module each; Ricordo itself imports none of them."""

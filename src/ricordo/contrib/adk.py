@@ -145,9 +145,9 @@ SESSIONS = 256  # cached, with the events that they hold
 
 @dataclass(slots=True)
 class _Known:
-    """A session of the memory, the events that were found in it, and how far it was read; it grows as that does.
+    """A session of the memory, the events in it that are known, and how far it was read.
 
-    `standing` is how the session stood when `events` were all there were. If it is unchanged, no other writer wrote.
+    `standing` is the state of the session when `events` was complete. If it is unchanged, there was no other writer.
     """
 
     session: Talk
@@ -158,10 +158,10 @@ class _Known:
 
 
 class RicordoMemoryService(BaseMemoryService):
-    """What was said in sessions, found again: `Runner(memory_service=RicordoMemoryService(memory))`.
+    """Recall over past sessions: `Runner(memory_service=RicordoMemoryService(memory))`.
 
-    A session of ADK is the session `<app>/<id>` of the memory, and the app its agent. Taking a session in again adds
-    what is new. A memory that was deleted does not come back.
+    A session of ADK is the session `<app>/<id>` of the memory, and the app is its agent. Adding a session again adds
+    only what is new. A deleted memory is not added again.
     """
 
     def __init__(self, memory: Memory, *, limit: int = MOST) -> None:
@@ -219,8 +219,8 @@ class RicordoMemoryService(BaseMemoryService):
         )
         entries = []
         for hit in hits:
-            told = {"session_id": hit.session_id.removeprefix(_place(app_name)), "score": hit.score}
-            entries.append(_entry(hit.message, told | {"reasons": list(hit.reasons)}))
+            found_by = {"session_id": hit.session_id.removeprefix(_place(app_name)), "score": hit.score}
+            entries.append(_entry(hit.message, found_by | {"reasons": list(hit.reasons)}))
         return SearchMemoryResponse(memories=entries)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
@@ -256,7 +256,7 @@ class RicordoMemoryService(BaseMemoryService):
         new = [
             (event, each) for event in said if event not in known.events and event not in gone for each in said[event]
         ]
-        if len(new) > FEW:  # a whole session: in few commits
+        if len(new) > FEW:  # a whole session, in few commits
             session = known.session
             history = History(self._memory, session.id, user_id=session.user_id, agent_id=session.agent_id)
             history.append([each for _, each in new])
@@ -311,12 +311,12 @@ def _place(app: str) -> str:
     return app.replace("%", "%25").replace("/", "%2F") + "/"
 
 
-def _entry(message: Message, told: dict[str, Any]) -> MemoryEntry:
+def _entry(message: Message, found_by: dict[str, Any]) -> MemoryEntry:
     note = message.metadata.get(NOTE, {})
     return MemoryEntry(
         id=event_of(message) or message.id,
         content=content_of(message),
         author=note.get("author") or message.role,
         timestamp=message.created_at.astimezone(UTC).isoformat(),
-        custom_metadata=note.get("custom", {}) | told,
+        custom_metadata=note.get("custom", {}) | found_by,
     )

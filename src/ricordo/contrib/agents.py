@@ -1,8 +1,8 @@
 """A session of the OpenAI Agents SDK on a memory: its items are the messages of one user's session.
 
 In: the items of a run (messages, tool calls and their outputs, reasoning). Out: the same items, in order. They are
-stored as ordinary turns, so they can be searched, recalled and summarised; what Ricordo has no field for lies in the
-metadata of its message, and what is too large for that among the items of the store.
+stored as ordinary turns, so they can be searched, recalled and summarised. Fields that Ricordo does not have are stored
+in the metadata of the message, or as an adapter item if they are too large.
 """
 
 import asyncio
@@ -104,8 +104,8 @@ class RicordoSession:
     def _add(self, session: Session, items: Sequence[TResponseInputItem]) -> None:
         limits = self._memory.settings.limits
         others = [kept_as(item, limits) for item in items[1:]]
-        held = self._lock(session)
-        with held.lock:
+        history_lock = self._lock(session)
+        with history_lock.lock:
             for item in items[:1]:  # `add_message` checks it; the others are checked already
                 try:
                     session.add_message(**kept_as(item, limits, checked_later=True).fields)
@@ -130,8 +130,8 @@ class RicordoSession:
         self._items.write(owner, lambda items: items.attach(place, key, turn_id_of(message.id)))
 
     def _pop(self, session: Session) -> TResponseInputItem | None:
-        held = self._lock(session)
-        with held.lock:
+        history_lock = self._lock(session)
+        with history_lock.lock:
             for left in reversed(range(ATTEMPTS)):
                 turns = session.history(2)
                 shown = _shown(turns)
@@ -168,8 +168,8 @@ class RicordoSession:
         store.turns.delete(owner, session.id, [turn.turn_number, *stale])
 
     def _clear(self, session: Session) -> None:
-        held = self._lock(session)
-        with held.lock:
+        history_lock = self._lock(session)
+        with history_lock.lock:
             try:
                 session.clear()
             except NotFoundError:
@@ -258,7 +258,7 @@ def _turn_of(messages: Sequence[Message], old: Turn, number: int, turn_id: str) 
 
 
 def _with_their_calls(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
-    """The items without outputs of a missing call, which no model accepts."""
+    """The items without outputs whose call is missing, because models refuse these."""
     known: set[object] = set()
     whole: list[TResponseInputItem] = []
     for item in items:

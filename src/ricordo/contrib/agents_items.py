@@ -55,7 +55,7 @@ def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> KeptIt
         note = _note(given, fields)
         return KeptItem(fields | {"metadata": check_metadata("metadata", note, limits)} if note else fields)
     except ValidationError:
-        return KeptItem(_tamed(fields, limits), spilled=_checked(given))
+        return KeptItem(_storable(fields, limits), spilled=_checked(given))
 
 
 def _surely_fits(item: Json, fields: Mapping[str, Any], limits: Limits) -> bool:
@@ -173,25 +173,25 @@ def _check(fields: Mapping[str, Any], limits: Limits) -> None:
         check_id("tool_call_id", fields["tool_call_id"])
 
 
-def _tamed(fields: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """The words of an item that cannot be kept as they are, as far as they can; its call without the arguments."""
+def _storable(fields: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """The fields of an item that the limits refuse, shortened and cleaned; a call without its arguments."""
     words = fields["content"].replace("\x00", " ").encode(errors="replace")[: limits.text_bytes // 2]
-    tamed = {"role": fields["role"], "content": words.decode(errors="ignore").strip() or "(no words)"}
+    storable = {"role": fields["role"], "content": words.decode(errors="ignore").strip() or "(no words)"}
     if "tool_calls" in fields:
         (call,) = fields["tool_calls"]
         function = {"name": call["function"]["name"], "arguments": "{}"}
-        tamed |= {"content": "", "tool_calls": [call | {"function": function}]}
+        storable |= {"content": "", "tool_calls": [call | {"function": function}]}
     if "tool_call_id" in fields:
-        tamed["tool_call_id"] = fields["tool_call_id"]
+        storable["tool_call_id"] = fields["tool_call_id"]
     try:
-        _check(tamed, limits)
+        _check(storable, limits)
     except ValidationError:
         return {"role": "system", "content": "(item)"}
-    return tamed
+    return storable
 
 
 def turn_of(messages: Sequence[Message], empty: Turn) -> Turn:
-    """A turn without messages, with these."""
+    """The empty turn with these messages."""
     turn = empty
     for position, message in enumerate(messages):
         if position and place(message, turn) == "answer":

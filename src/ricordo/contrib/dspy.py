@@ -1,7 +1,7 @@
 """DSPy on Ricordo: turns as a `dspy.History`, a program that remembers, and modules that condense.
 
 In: a session of one user and a program with a `history` field. Out: the program's prediction, stored as a turn. A
-standalone question of a model is returned beside the user's own, and used only if it is in the same language.
+model's standalone question is returned with the user's own, and used only if it is in the same language.
 """
 
 from collections.abc import Iterable

@@ -78,7 +78,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What a session's metadata holds for its history: which turns are shown, and which messages are set aside.
+    """The history's entry in a session's metadata: which turns are shown, and which messages are set aside.
 
     Turns of a later `generation` are not shown yet; those from `hidden_from` to `hidden_to` are no longer shown.
     Messages before `turn` and the first `messages` of it are set aside.

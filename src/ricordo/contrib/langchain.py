@@ -2,7 +2,7 @@
 
 In: the messages of an agent. Out: for the model, the system prompt with what is known of the user, the recent turns
 that fit and what was recalled; for the store, first the question, and at the end the whole turn with its tool calls.
-The objects themselves hold nothing of a user.
+The objects themselves store no data of a user.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ from ricordo.session import Session
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-# Messages of LangChain as Ricordo keeps them, and back: one loses nothing on the way to the other.
+# Messages of LangChain as Ricordo stores them, and back, without loss.
 
 NOTE = "langchain"  # Ricordo's key in a message's metadata
 ROLES: Mapping[str, Role] = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -303,15 +303,15 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if final is not None:
             words = to_words(final)
             notes = {"query": to_words(asked).metadata.get(NOTE), "response": words.metadata.get(NOTE)}
-            told = {NOTE: {part: note for part, note in notes.items() if note}}
-            session.answer(turn.id, words.content, metadata=told, receipt=self._taken(turn.id))
+            note_of_turn = {NOTE: {part: note for part, note in notes.items() if note}}
+            session.answer(turn.id, words.content, metadata=note_of_turn, receipt=self._taken(turn.id))
 
     def _kept(self, session: Session, asked: HumanMessage) -> Turn | None:
         """The stored turn of a question; None if it cannot be stored, and the chat continues."""
         words = to_words(asked)
-        told = {NOTE: {"query": words.metadata[NOTE]}} if words.metadata else None
+        note_of_turn = {NOTE: {"query": words.metadata[NOTE]}} if words.metadata else None
         try:
-            kept = session.ask(words.content, turn_id=asked.id, metadata=told, created_at=words.created_at)
+            kept = session.ask(words.content, turn_id=asked.id, metadata=note_of_turn, created_at=words.created_at)
         except RicordoError as error:
             self._warn("before_agent", error)
             return None
@@ -331,7 +331,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return self._receipts.pop(turn_id)
 
     def _warn(self, operation: str, error: RicordoError) -> None:
-        log.warning("the agent goes on without: %s", error, extra={"operation": operation})
+        log.warning("the agent continues without memory: %s", error, extra={"operation": operation})
 
 
 class RicordoChatMessageHistory(BaseChatMessageHistory):

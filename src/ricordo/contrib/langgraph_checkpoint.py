@@ -105,7 +105,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         left = limit
         while left is None or left > 0:
             size = PAGE if left is None or filter else min(left, PAGE)
-            look = partial(self._page, prefix=prefix, named=named, before=below, told=filter or {}, size=size)
+            look = partial(self._page, prefix=prefix, named=named, before=below, conditions=filter or {}, size=size)
             found, below = self._items.read(owner, look)
             yield from found if left is None else found[:left]
             left = None if left is None else left - len(found)
@@ -119,7 +119,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         prefix: str,
         named: str | None,
         before: str | None,
-        told: dict[str, Any],
+        conditions: dict[str, Any],
         size: int,
     ) -> tuple[Sequence[CheckpointTuple], str | None]:
         """The checkpoints of one page that match the filter, and where the next page begins; None after the last."""
@@ -128,10 +128,10 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         if full:  # one id may be in several namespaces: a page must not end between them
             known = {item.place for item in items if item.key == items[-1].key}
             items += [each for each in transaction.find(prefix, key=items[-1].key) if each.place not in known]
-        tuples = [self._tuple(transaction, item) for item in items if not told or self._told(item, told)]
+        tuples = [self._tuple(transaction, item) for item in items if not conditions or self._matches(item, conditions)]
         return tuples, items[-1].key if full else None
 
-    def _told(self, item: StoredItem, wanted: dict[str, Any]) -> bool:
+    def _matches(self, item: StoredItem, wanted: dict[str, Any]) -> bool:
         metadata = self._loads(item.body)["metadata"]
         return all(metadata.get(key) == value for key, value in wanted.items())
 
@@ -165,10 +165,10 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         thread, namespace = parts(place)
         bare = dict(checkpoint)
         values: dict[str, Any] = bare.pop("channel_values", {})  # type: ignore[assignment]
-        told = get_checkpoint_metadata(config, metadata)
+        tagged = get_checkpoint_metadata(config, metadata)
         user = owner.user_id if callable(self._user_source) else None
-        body = {"checkpoint": bare, "metadata": told, "parent": get_checkpoint_id(config), "user": user}
-        item = StoredItem(place, checkpoint["id"], self._dumps(body), str(told.get("run_id") or ""))
+        body = {"checkpoint": bare, "metadata": tagged, "parent": get_checkpoint_id(config), "user": user}
+        item = StoredItem(place, checkpoint["id"], self._dumps(body), str(tagged.get("run_id") or ""))
         channels = [
             StoredItem(
                 path(thread, namespace, channel),
@@ -293,9 +293,9 @@ class RicordoSaver(BaseCheckpointSaver[str]):
                 for channel, version in self._loads(item.body)["checkpoint"]["channel_versions"].items()
             }
             channels = transaction.on(CHANNELS)
-            for held in channels.find(place):
-                if (held.place, held.key) not in named:
-                    channels.remove(held.place, held.key)
+            for stored in channels.find(place):
+                if (stored.place, stored.key) not in named:
+                    channels.remove(stored.place, stored.key)
 
     aget_tuple = awaited(get_tuple)
     aput = awaited(put)

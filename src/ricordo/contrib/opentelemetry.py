@@ -40,7 +40,7 @@ MEMORY_SECTIONS = ("profile", "summary", "topic", "history", "recalled")
 
 
 class Record(NamedTuple):
-    """One thing that was read or changed: its id, its text and, if it was searched for, its score."""
+    """A record that was read or changed: its id, its text and, from a search, its score."""
 
     id: str
     text: str = ""
@@ -113,7 +113,7 @@ def instrument(
 
 
 def uninstrument(**_: Any) -> None:
-    """Give the methods back as they were."""
+    """Restore the original methods."""
     with _lock:
         while _originals:
             (owner, method), original = _originals.popitem()
@@ -121,7 +121,7 @@ def uninstrument(**_: Any) -> None:
 
 
 class RicordoInstrumentor:
-    """What `opentelemetry-instrument` calls: the entry point of this package."""
+    """The entry point that `opentelemetry-instrument` calls."""
 
     instrument = staticmethod(instrument)
     uninstrument = staticmethod(uninstrument)
@@ -160,7 +160,7 @@ def _traced(method: Callable[..., Any], operation: Operation, tracer: Tracer, *,
 
 @contextmanager
 def _told(span: Span) -> Iterator[None]:
-    """An error by its class alone: its words may name what was asked."""
+    """Record an error by its class only, because its message may quote the question."""
     try:
         yield
     except BaseException as error:
@@ -170,7 +170,7 @@ def _told(span: Span) -> Iterator[None]:
 
 
 def _about(handle: Any, operation: Operation) -> dict[str, str]:
-    """What is known before the call: operation, store, and the talk where there is one."""
+    """The attributes known before the call: operation, store, and session if there is one."""
     about = {"gen_ai.operation.name": operation.name, "gen_ai.provider.name": "ricordo"}
     session = handle._session if isinstance(handle, History) else handle
     if isinstance(session, Session):
@@ -188,7 +188,7 @@ def _about(handle: Any, operation: Operation) -> dict[str, str]:
 def _describe(
     span: Span, operation: Operation, given: tuple[Sequence[Any], Mapping[str, Any]], result: Any, *, content: bool
 ) -> None:
-    """What the call did, as attributes; text by opt-in only."""
+    """Add attributes for the result of the call; text only if `content` is set."""
     try:
         args, kwargs = given
         outcome = _outcome(result)
@@ -215,7 +215,7 @@ def _record(record: Record) -> dict[str, Any]:
 
 
 def _outcome(result: Any) -> SpanOutcome:
-    """The records of whatever a method returned."""
+    """The records in the result of any method."""
     match result:
         case bool() | None:
             return SpanOutcome()

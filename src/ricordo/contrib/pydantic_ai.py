@@ -2,7 +2,7 @@
 
 `RicordoConversations` stores messages byte for byte, with revisions, branches and forks, as items of one user.
 `RicordoMemory` stores messages as turns, and gives the model what is known, recent and recalled instead of the whole
-history. They can be used together: one is the record, the other the memory.
+history. They can be used together.
 """
 
 import asyncio
@@ -227,7 +227,7 @@ class RicordoMemory(AbstractCapability[Any]):
             self._context = session.context(question, system="", budget=self._budget)
             self._turn = session.ask(question, receipt=self._context.receipt)
         except RicordoError as error:
-            log.warning("the agent goes on without: %s", error, extra={"operation": "before_run"})
+            log.warning("the agent continues without memory: %s", error, extra={"operation": "before_run"})
 
     def _finish(self, session: Session, turn: OpenTurn, steps: Sequence[Step], said: str) -> None:
         try:

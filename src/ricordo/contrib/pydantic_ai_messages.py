@@ -69,11 +69,17 @@ def composed(context: Context, messages: Sequence[ModelMessage]) -> list[ModelMe
         return list(messages)
     current, after = messages[start], messages[start + 1 :]
     own = [part for message in messages for part in message.parts if isinstance(part, SystemPromptPart)]
-    told = list(paired(context.messages))
-    system = [SystemPromptPart(str(each["content"])) for each in told if each["role"] == "system" and each["content"]]
+    paired_messages = list(paired(context.messages))
+    system = [
+        SystemPromptPart(str(each["content"]))
+        for each in paired_messages
+        if each["role"] == "system" and each["content"]
+    ]
     assert isinstance(current, ModelRequest)
-    question = told.pop()["content"] if told and told[-1]["role"] == "user" else None  # it may not fit
-    past = [_message(each) for each in told if each["role"] != "system"]
+    question = (
+        paired_messages.pop()["content"] if paired_messages and paired_messages[-1]["role"] == "user" else None
+    )  # it may not fit
+    past = [_message(each) for each in paired_messages if each["role"] != "system"]
     asking = _asking(current, None if question is None else str(question))
     if past and isinstance(past[0], ModelRequest):
         past[0] = replace(past[0], parts=[*own, *system, *past[0].parts])

@@ -45,8 +45,8 @@ def chat(
     session = current_session(memory, user_id=user_id, agent_id=agent_id)
     sidebar(memory, session, words)
     waiting = show(session)
-    held = waiting is not None and st.session_state.get(FAILED) == waiting.id
-    asked = st.chat_input(words.ask, disabled=waiting is not None and not held)
+    has_failed = waiting is not None and st.session_state.get(FAILED) == waiting.id
+    asked = st.chat_input(words.ask, disabled=waiting is not None and not has_failed)
     if asked and asked.strip():
         try:
             session.ask(asked)
@@ -55,7 +55,7 @@ def chat(
             return session
         st.rerun()
     if waiting is not None:
-        _answer(session, waiting, answer, words, held=held)
+        _answer(session, waiting, answer, words, has_failed=has_failed)
     return session
 
 
@@ -103,8 +103,8 @@ def show(session: Session, limit: int | None = None) -> Turn | None:
     return turns[-1] if turns and turns[-1].is_open else None
 
 
-def _answer(session: Session, turn: Turn, answer: Answer, labels: Labels, *, held: bool) -> None:
-    if held:
+def _answer(session: Session, turn: Turn, answer: Answer, labels: Labels, *, has_failed: bool) -> None:
+    if has_failed:
         st.error(labels.failed)
         if st.button(labels.again, key="ricordo_again"):
             del st.session_state[FAILED]

@@ -1,7 +1,7 @@
 """Documents: text, Markdown and PDF, cut into pieces that can be cited and retrieved for a question.
 
-`blocks`, `chunks`, `pdf` and `retrieval` are pure: text and vectors go in, pieces with stable ids and ranked results
-come out. `library` stores documents and searches them.
+`blocks` and `chunks` are pure: text goes in, pieces with stable ids come out; `chunks` also reads PDF. `library` stores
+documents, indexes their pieces by words and vectors, and ranks them for a question.
 """
 
 from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, chunk, kind_of, read_pdf

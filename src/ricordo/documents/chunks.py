@@ -79,10 +79,10 @@ class Bounds:
 
     least: int = 120
     most: int = 220
-    crumb: int = 40  # so few words are not left alone: they go with what stands beside them
+    crumb: int = 40  # so few words are no piece of their own: they join the next or the previous piece
     characters: int = 5_000_000
     pages: int = 2_000
-    seconds: float = 120  # of the processor, to read a PDF: a few kilobytes can hold pages that take hours
+    seconds: float = 120  # of processor time to read a PDF: a file of a few kilobytes may have pages that take hours
 
     def __post_init__(self) -> None:
         if not 1 <= self.crumb <= self.least <= self.most:
@@ -95,7 +95,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What is never cut: a sentence, a short list, code. After one that `binds` there is no cut either."""
+    """A part that is never cut: a sentence, a short list, code. After one that `binds` there is no cut either."""
 
     start: int
     end: int
@@ -154,16 +154,16 @@ class _Pages:
 def _sections(found: Sequence[TextBlock], title: str) -> Iterator[_Section]:
     """Blocks under the same heading; a heading without content joins the next section."""
     path: tuple[tuple[int, str], ...] = ()
-    held: list[TextBlock] = []
+    collected: list[TextBlock] = []
     for block in found:
         if block.kind == "heading":
-            if held and held[-1].kind != "heading":
-                yield _Section(_heading(title, path), tuple(held))
-                held = []
+            if collected and collected[-1].kind != "heading":
+                yield _Section(_heading(title, path), tuple(collected))
+                collected = []
             path = path_after(path, block)
-        held.append(block)
-    if held:
-        yield _Section(_heading(title, path), tuple(held))
+        collected.append(block)
+    if collected:
+        yield _Section(_heading(title, path), tuple(collected))
 
 
 def _heading(title: str, path: Sequence[tuple[int, str]]) -> str:
@@ -303,7 +303,7 @@ def read_pdf(data: bytes, name: str, *, password: str | None = None, bounds: Bou
     cleaned = [_joined(lines) for lines in _without_running_titles(pages)]
     letters = sum(character.isalnum() for page in cleaned for character in page)
     if letters < _LEAST_LETTERS:
-        raise _refusal(name, "holds no text, only images: run text recognition (OCR) on it, then add it again")
+        raise _refusal(name, "contains no text, only images: run text recognition (OCR) on it, then add it again")
     return PAGE_BREAK.join(cleaned)
 
 

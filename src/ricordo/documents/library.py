@@ -153,7 +153,7 @@ def _scaled(meaning: Vectors) -> Vectors:
     low = float(known.mean()) - _SPREAD * float(known.std())
     if len(known) < 3 or top - low < 1e-6:
         return np.clip(meaning, 0, 1)
-    # The best is worth no more than its own cosine allows.
+    # The best piece gets no more than its own cosine.
     worth = min(1.0, max(0.0, top) * 1.5)
     scaled: Vectors = (np.clip((meaning - low) / (top - low), 0, 1) * worth).astype(np.float32)
     return scaled
@@ -182,7 +182,7 @@ class Passage:
 
 
 class LibraryParts(Protocol):
-    """The parts that a library uses; a `Memory` has them."""
+    """What a library needs; a `Memory` has it."""
 
     @property
     def settings(self) -> Settings:
@@ -191,7 +191,7 @@ class LibraryParts(Protocol):
 
     @property
     def clock(self) -> Clock:
-        """The time a document is added."""
+        """The source of the time at which a document is added."""
         ...
 
     @property
@@ -201,7 +201,7 @@ class LibraryParts(Protocol):
 
 
 class DocumentQuery(Protocol):
-    """Whose documents are searched, and which of them; a `ChatRequest` is one."""
+    """The user who asks, and the documents to search; a `ChatRequest` is one."""
 
     @property
     def user_id(self) -> str:
@@ -374,7 +374,7 @@ def _piece(stored: StoredChunk) -> Piece:
 
 
 def as_chunk(piece: Piece) -> Chunk:
-    """The piece as a prompt shows it, under the part of its heading path that its text does not repeat."""
+    """The piece as a prompt shows it, with the part of its heading path that its text does not repeat."""
     names = piece.heading.split(PATH) if piece.heading else []
     first_line = piece.text.partition("\n")[0].strip("#* \t\r")
     above = names[: names.index(first_line)] if first_line in names else names

@@ -10,19 +10,19 @@ from typing import Any, Protocol
 
 
 class Clock(Protocol):
-    """Where `now` comes from."""
+    """The source of the current time."""
 
     def now(self) -> datetime:
-        """The current moment, timezone-aware, in UTC."""
+        """The current time in UTC, timezone-aware."""
         ...
 
 
 class TokenCounter(Protocol):
-    """How many tokens a text costs in one model family."""
+    """Counts the tokens of a text for one model family."""
 
     @property
     def name(self) -> str:
-        """The family, as stored beside every count."""
+        """The name of the family, which is stored with every count."""
         ...
 
     @property
@@ -36,13 +36,13 @@ class TokenCounter(Protocol):
         ...
 
     def count(self, text: str) -> int:
-        """Tokens of `text`; 0 for the empty text; never raises for valid Unicode."""
+        """The tokens of a text; 0 if it is empty. Does not raise for valid Unicode."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model said, and what it cost. `tokens_exact` is False where the endpoint did not say and we counted."""
+    """The answer of a model, and its cost. `tokens_exact` is False if Ricordo counted, not the endpoint."""
 
     text: str
     model: str
@@ -54,7 +54,7 @@ class Completion:
 
 
 class LLM(Protocol):
-    """A chat model. Failures are `ricordo.errors.LLMError`, which names the model and the remedy."""
+    """A chat model. It fails with `ricordo.errors.LLMError`, which names the model and the remedy."""
 
     @property
     def name(self) -> str:
@@ -69,7 +69,7 @@ class LLM(Protocol):
         schema: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Completion:
-        """The whole answer. With a JSON schema the answer is asked to follow it; check it all the same.
+        """The whole answer. A JSON schema is only a request to the model: check the answer against it.
 
         `options` are fields of the chat protocol that are passed on as they are: tools, temperature and the like.
         """
@@ -82,5 +82,5 @@ class LLM(Protocol):
         max_tokens: int | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Generator[str, None, Completion]:
-        """The answer piece by piece; the generator returns the whole. Closing it stops the model."""
+        """The answer piece by piece; the generator returns the whole answer. Closing the generator stops the model."""
         ...

@@ -1,6 +1,6 @@
-"""The OpenAI chat protocol: the request body in, the events of a streamed answer out.
+"""The OpenAI chat protocol: makes request bodies, and reads the events of a streamed answer.
 
-Servers differ in what they understand and say so by refusing a request; a `Dialect` holds what one server accepts.
+Servers accept different fields and refuse requests with others; a `Dialect` is what one server accepts.
 """
 
 import json
@@ -72,7 +72,7 @@ class BadEvent(ValueError):  # noqa: N818 - what was read, not a fault of the ca
 
 
 def events(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The data of each server-sent event; the end, where the server announces it, as `{DONE: True}`.
+    """The data of each server-sent event; `{DONE: True}` if the server announces the end.
 
     Comments that keep the connection alive, and other fields, are skipped.
     """

@@ -1,10 +1,9 @@
-"""The engine: the parts of one memory, wired together once. Every room works with it.
+"""The engine: the parts of one memory (store, clock, token counter, settings, embedder, model, queue), made once.
 
-It holds what is given (store, clock, token counter, settings, embedder, model) and the state that rooms keep for the
-life of a memory: `part` makes such a state with the first use, so that a program that only keeps turns and reads
-windows never loads numpy, an embedder or the rules of two languages.
+The functions of all rooms take it. `part` makes the state that a room keeps for the life of a memory, at its first use:
+a program that only writes turns and reads windows never loads numpy, an embedder or the rules of a language.
 
-Also here, because every room needs them: scopes, quarantined ids, what counts in a project, local time, fields of log
+Also here, because several rooms need them: scopes, quarantined ids, the facts of a project, local time, fields of log
 lines, the system clock, new ids, the choice of a model, the newest summary, turns by number, and `LRU`.
 """
 
@@ -36,15 +35,15 @@ log = logging.getLogger("ricordo")
 
 LLM_SETTING = "llm"
 LLM_KEY = "RICORDO_LLM_KEY"
-_NEXT_LLM = re.compile(r",\s*(?=https?://|gguf:|$)")  # between two models; a path may hold a comma
+_NEXT_LLM = re.compile(r",\s*(?=https?://|gguf:|$)")  # between two models; a path may contain a comma
 EVERY = 1_000_000_000  # no limit for anything that one owner has
 
 
 class OwnerState(Protocol):
-    """What a room keeps in memory about owners."""
+    """State of a room with data about owners."""
 
     def forget(self, owner: Owner) -> None:
-        """Drop what is held of an owner."""
+        """Drop the data of an owner."""
         ...
 
 
@@ -53,7 +52,7 @@ T = TypeVar("T", bound=OwnerState)
 
 @record
 class Scope:
-    """One session of one owner, spoken with one agent; `project` is that of a session that is begun now."""
+    """A session of an owner with an agent; `project` is for a session that is created now."""
 
     owner: Owner
     session_id: str
@@ -62,7 +61,7 @@ class Scope:
 
 
 class Engine:
-    """The parts of one memory. Thread-safe. `queue` is None where nothing is done after a turn."""
+    """The parts of one memory. Thread-safe. `queue` is None if there is no work after a turn."""
 
     def __init__(
         self,
@@ -79,7 +78,7 @@ class Engine:
         self.clock = clock
         self.settings = settings
         self.labels = settings.labels
-        self.embedder = embedder  # given by the program; else the settings name one
+        self.embedder = embedder  # passed by the program; else the settings name one
         self.llm = llm
         self.queue: WorkQueue | None = None
         self.indexes: Indexes | None = None  # made with the first recall
@@ -88,7 +87,7 @@ class Engine:
         self._lock = threading.RLock()
 
     def part(self, make: Callable[["Engine"], T]) -> T:
-        """The state that `make` gives for this engine, made with the first call."""
+        """The state that `make` returns for this engine; made by the first call."""
         found = self._parts.get(make)
         if found is None:
             with self._lock:
@@ -105,7 +104,7 @@ class Engine:
 
     @cached_property
     def wants_people(self) -> bool:
-        """Whether facts, titles or summaries are made of turns."""
+        """Whether facts, titles or summaries are derived from turns."""
         condensation = self.settings.condensation
         return "on" in (condensation.condense, condensation.titles, self.settings.profile.remember_person)
 
@@ -115,27 +114,27 @@ class Engine:
         return self.settings.recall.clarifications == "shared" and self.store.location != "memory:"
 
     def may_have_clarification(self, session_id: str = "") -> bool:
-        """Whether a clarification may be pending in a session, or in any: asked here, or by another process."""
+        """Whether a clarification may be pending in a session, or in any; another process may have asked it."""
         if self.clarifications is not None:
             return self.clarifications.may_be_pending(session_id)
         return self.shares_clarifications and self.settings.recall.follow_ups == "on"
 
     def forget(self, owner: Owner) -> None:
-        """Drop what rooms hold in memory of an owner."""
+        """Drop the data of an owner from the state of all rooms."""
         for part in list(self._parts.values()):
             part.forget(owner)
 
 
 def quarantined(engine: Engine, owner: Owner) -> frozenset[str]:
-    """The ids of all that is kept out of prompts, without a limit: a flood of flags must not release the oldest."""
+    """The ids of everything in quarantine. There is no limit, so that many flags cannot release the oldest."""
     flags = engine.store.people.flags(owner, state="quarantined", limit=EVERY)
     return frozenset(flag.subject_id for flag in flags)
 
 
 def in_project(engine: Engine, owner: Owner, facts: Iterable["Fact"], project: str) -> list["Fact"]:
-    """The facts that count in a project: said in it or outside of every project, and the person's own everywhere.
+    """The facts for a prompt in a project: said in it, said outside of every project, or valid everywhere.
 
-    The person's own are the name, the standing instructions and what they wrote by hand.
+    The user's name, standing instructions and facts written by hand are valid everywhere.
     """
     projects = ProjectsOfSessions(engine, owner)
     return [
@@ -149,7 +148,7 @@ def in_project(engine: Engine, owner: Owner, facts: Iterable["Fact"], project: s
 
 
 class ProjectsOfSessions(dict[str, str]):
-    """The project of each session that is asked for, read once; empty where it has none."""
+    """The project of each session, read at the first access; empty if it has none."""
 
     def __init__(self, engine: Engine, owner: Owner) -> None:
         super().__init__()
@@ -162,7 +161,7 @@ class ProjectsOfSessions(dict[str, str]):
 
 
 def local_time(engine: Engine, moment: datetime) -> datetime:
-    """A moment in the user's time zone, which decides which day is yesterday."""
+    """A time in the user's time zone, so that "yesterday" is the user's."""
     zone = engine.settings.profile.time_zone
     if zone == "UTC":
         return moment
@@ -175,7 +174,7 @@ def local_time(engine: Engine, moment: datetime) -> datetime:
 
 
 def cause_of(error: Exception) -> str:
-    """What may be logged of an error: the message of our own errors; of others, which may quote a text, the type."""
+    """The loggable cause: the message of Ricordo's own errors; only the type of others, which may quote a text."""
     return str(error) if isinstance(error, RicordoError) else type(error).__name__
 
 
@@ -197,17 +196,17 @@ if hasattr(os, "register_at_fork"):
 
 
 class SystemClock:
-    """Real time, in UTC."""
+    """The real time, in UTC."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
 
 
 def new_id(now: datetime) -> str:
-    """A UUID of version 7: 48 bits of time in milliseconds, 74 random bits, so that new rows lie side by side."""
+    """A UUID of version 7: 48 bits of time in milliseconds, 74 random bits, so that new rows are next to each other."""
     moment = "%012x" % (int(now.timestamp() * 1_000) & _MILLISECONDS)  # quicker than a format
     if not _random:
-        digits = os.urandom(640).hex()  # for 64 ids: asking the system for each costs more than the rest
+        digits = os.urandom(640).hex()  # for 64 ids, because a system call for each would take most of the time
         _random.extend(digits[at : at + 20] for at in range(0, 1_280, 20))
     try:
         random = _random.pop()
@@ -280,7 +279,7 @@ def newest_summary(engine: Engine, owner: Owner, session_id: str) -> "Summary | 
 
 
 def turns_by_number(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
-    """The turns of these numbers that exist, in order; consecutive ones are read together."""
+    """The existing turns with these numbers, in order; consecutive ones are read together."""
     turns: list[Turn] = []
     for first, last in _runs(sorted(set(numbers))):
         turns += engine.store.turns.page(owner, session_id, after=first - 1, before=last + 1)
@@ -303,7 +302,7 @@ V = TypeVar("V")
 
 
 class LRU(Generic[K, V]):
-    """At most `max_entries` entries, and at most `max_weight` in all; the entry put last is kept even if it is heavier.
+    """A cache of at most `max_entries` entries with at most `max_weight` in all; the newest entry is always kept.
 
     Iteration goes from the least to the most recently used key.
     """

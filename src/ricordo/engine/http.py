@@ -1,4 +1,4 @@
-"""The HTTP client of models and embedders: JSON goes out by POST, an open reply comes back, or one `HttpError`.
+"""The HTTP client of models and embedders: posts JSON, and returns an open reply or raises `HttpError`.
 
 It needs the standard library alone. Timeouts, size limits and retries are the same for every caller. Redirects are not
 followed, because they would carry the key to another server; proxies of the environment are used, except for localhost.
@@ -33,7 +33,7 @@ _LOCALHOST = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class HttpError(OSError):
-    """A request failed. The text never holds a key or anything that was sent."""
+    """A request failed. The message never contains a key or anything that was sent."""
 
 
 class ConnectError(HttpError):
@@ -41,7 +41,7 @@ class ConnectError(HttpError):
 
 
 class ReadTimeout(HttpError):  # noqa: N818 - the usual name
-    """The server accepted the request and then sent nothing for the whole read timeout."""
+    """The server accepted the request and sent nothing within the read timeout."""
 
 
 class ReplyTooLarge(HttpError):  # noqa: N818 - a state of the reply
@@ -66,7 +66,7 @@ class StatusError(HttpError):
 class RequestPolicy:
     """Timeouts in seconds, and retries.
 
-    `connect` limits reaching the server, `read` each silence after that, `total` reading a whole body. The delay
+    `connect` limits the time to connect, `read` the time without data, `total` the time to read a whole body. The delay
     between attempts doubles from `backoff`, up to `max_wait`; a server that asks for a longer delay is not retried.
     """
 
@@ -132,7 +132,7 @@ class Address:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("is not a URL: give one such as https://host/v1")
         if parts.username or parts.password:
-            raise ValueError("holds a password: give the key apart from it")
+            raise ValueError("contains a password: give the key separately")
 
     @property
     def is_secure(self) -> bool:
@@ -243,7 +243,7 @@ class JsonClient:
         self._jitter = jitter
 
     def post(self, body: object, read: Callable[[Reply], T], *, accept: str = "application/json") -> T:
-        """What `read` makes of the reply. `read` closes the reply, unless it hands it on to be closed by the caller."""
+        """Post, and return the result of `read`, which closes the reply or returns it for the caller to close."""
         data = json.dumps(body).encode("utf-8", "replace")
         attempt = 0
         while True:

@@ -47,7 +47,7 @@ def control_tokens(path: Path) -> tuple[str, ...]:
 
 def _vocabulary(file: BinaryIO) -> tuple[list[str], tuple[int, ...]]:
     if file.read(4) != _MAGIC:
-        raise ValueError("it does not begin like one")
+        raise ValueError("it does not begin with the GGUF signature")
     _version, _tensors, pairs = struct.unpack("<IQQ", file.read(20))
     if pairs > _MAX_COUNT:
         raise ValueError("its head is damaged")
@@ -90,7 +90,7 @@ def _skip(file: BinaryIO, kind: int) -> None:
     elif kind in _SIZES:
         file.seek(_SIZES[kind], 1)
     else:
-        raise ValueError("it holds a value of an unknown kind")
+        raise ValueError("it contains a value of an unknown type")
 
 
 def _text(file: BinaryIO) -> str:
@@ -148,7 +148,7 @@ class Defuser:
         return value
 
 
-# A CPU takes minutes to read a long prompt and sends nothing meanwhile.
+# A CPU needs minutes to read a long prompt, and sends nothing until then.
 _SLOW = RequestPolicy(connect=10.0, read=900.0, total=1800.0, attempts=2)
 
 
@@ -176,7 +176,7 @@ class LocalLLM:
         self._server: Any = None
         self._remote: RemoteLLM | None = None
         if not self._path.is_file():
-            raise LLMError(f"there is no model file {self._path}: name a GGUF file that is there")
+            raise LLMError(f"there is no model file {self._path}: name an existing GGUF file")
         if find_spec("xllamacpp") is None:
             raise LLMError("a local model needs the runtime: install ricordo[local]")
         self._defuser = Defuser(control_tokens(self._path))
@@ -241,4 +241,6 @@ def _serve(path: Path, running: Running, key: str) -> Any:
     try:
         return xllamacpp.Server(params)
     except Exception as cause:
-        raise LLMError(f"the model {path.name} cannot be loaded ({cause}): is it a chat model in GGUF form?") from cause
+        raise LLMError(
+            f"the model {path.name} cannot be loaded ({cause}): check that it is a chat model in GGUF format"
+        ) from cause

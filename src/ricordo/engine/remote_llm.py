@@ -1,7 +1,7 @@
 """Any OpenAI-compatible chat endpoint, called with the standard library alone.
 
-Messages go out unchanged, tool calls included; an answer comes back whole or piece by piece, with its cost. The client
-retries a busy or failing server, but never after a stream has begun.
+Messages are sent unchanged, with their tool calls; the answer is returned whole or piece by piece, with its cost. The
+client retries if the server is busy or fails, but never after a stream has begun.
 """
 
 import json
@@ -40,7 +40,7 @@ _REMEDIES = {
     401: "check the key (RICORDO_LLM_KEY)",
     403: "check the key (RICORDO_LLM_KEY) and what it allows",
     404: "check the address, which ends before /chat/completions, and the name of the model",
-    413: "ask with fewer messages",
+    413: "send fewer messages",
     429: "wait, or raise the limit of the key",
 }
 
@@ -64,7 +64,7 @@ class Endpoint:
         if not self.model:
             raise LLMError(f"the model on {host} has no name: write URL#MODEL")
         if self.key and not (self.key.isascii() and self.key.isprintable()):
-            raise LLMError(f"the key for the model on {host} holds characters that no header can carry")
+            raise LLMError(f"the key for the model on {host} contains characters that a header cannot have")
 
     @property
     def address(self) -> Address:
@@ -178,13 +178,13 @@ class RemoteLLM:
             raise LLMError(said, cause="cut") from cause
 
     def _events(self, reply: Reply) -> Iterator[Mapping[str, Any]]:
-        """The events of a stream; every way to break off is an LLMError."""
+        """The events of a stream. LLMError if it ends early for any reason."""
         try:
             for event in events(reply.lines()):
                 self._check_error(event)
                 yield event
         except BadEvent as cause:
-            raise LLMError(f"{self._endpoint.shown} streamed something that is no answer ({cause})") from cause
+            raise LLMError(f"{self._endpoint.shown} streamed something that is not an answer ({cause})") from cause
         except HttpError as cause:
             raise LLMError(
                 f"{self._endpoint.shown} broke off in the middle of its answer ({type(cause).__name__}): ask again",
@@ -207,7 +207,9 @@ class RemoteLLM:
                 f"{shown} cannot be reached ({error}): check the address and the network", cause="unreachable"
             )
         if isinstance(error, ReadTimeout):
-            said = f"{shown} was silent for {self._endpoint.policy.read:g} s: give it more time or less text"
+            said = (
+                f"{shown} sent nothing for {self._endpoint.policy.read:g} s: raise the read timeout or send less text"
+            )
             return LLMError(said, cause="timeout")
         if isinstance(error, ReplyTooLarge):
             return LLMError(f"{shown} sends without end ({error}): check that it is a chat endpoint")

@@ -1,7 +1,7 @@
-"""Token counters (exact by model family, else approximate), costs of messages, shares, truncation of text and turns.
+"""Token counters (exact for a model family, or approximate), costs of messages, shares, truncated texts and turns.
 
-In: text and a `TokenCounter`. Out: exact costs of messages, and prefixes that fit. A chat message costs its
-content, its tool calls, its name and the overhead its API adds; a cut text ends with a visible mark.
+In: text and a `TokenCounter`. Out: costs of messages, and prefixes that fit. A chat message costs its content, its tool
+calls, its name and the overhead that its API adds. A truncated text ends with `CUT_MARK`.
 """
 
 import logging
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Message, Turn
 
 CUT_MARK = "..."
-LONGEST_PIECE = 65_536  # characters: a tokenizer takes seconds for a million stars or blanks without a word
-SPARED = 128  # characters of a very long text that are not tried one by one
-COUNTED, MOST_COUNTED = 1_024, 2_000  # texts whose counts are kept for the next context, and their characters
-SEAM = 2  # tokens by which the parts of a text and the whole may differ
+LONGEST_PIECE = 65_536  # characters; a tokenizer takes seconds for a million characters without a word
+PRECISION = 128  # characters; the end of a very long prefix is not searched more exactly
+COUNTED, MOST_COUNTED = 1_024, 2_000  # texts whose counts are cached, and their most characters
+SEAM = 2  # tokens by which the sum of two parts may differ from the whole
 Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
 class ApproximateCounter:
-    """Characters divided by a fixed rate: 3 for Italian, 4 for English. Labelled as not exact."""
+    """Divides the number of characters by a fixed rate: 3 for Italian, 4 for English. Not exact."""
 
     characters: int = 4
     reason: str = ""
@@ -49,13 +49,13 @@ class ApproximateCounter:
 def content_tokens(
     content: str, tool_calls: Sequence[Mapping[str, Any]], counter: TokenCounter, name: str | None = None
 ) -> int:
-    """Tokens of what a message says, calls and is named, without overhead: what is stored with it."""
+    """The tokens of a message's content, tool calls and name, without overhead; they are stored with it."""
     calls = sum(counter.count(canonical(call)) for call in tool_calls)
     return counter.count(content) + calls + (counter.count(name) if name else 0)
 
 
 def message_cost(message: "Message", counter: TokenCounter) -> int:
-    """What a message costs in a chat API: stored tokens, overhead, and one more to set a name apart."""
+    """What a message costs in a chat API: its stored tokens, the overhead, and one token to separate a name."""
     return message.tokens + counter.message_overhead + (1 if message.name else 0)
 
 
@@ -65,7 +65,7 @@ def turn_cost(turn: "Turn", counter: TokenCounter) -> int:
 
 
 def recounted(turn: "Turn", counter: TokenCounter) -> "Turn":
-    """The turn with counts of this counter: unchanged when they were stored with it, which is the rule."""
+    """The turn with counts of this counter; usually they are stored already, and it is unchanged."""
     if turn.counter == counter.name:
         return turn
 
@@ -82,10 +82,10 @@ def recounted(turn: "Turn", counter: TokenCounter) -> "Turn":
 
 
 def cut(text: str, limit: int, counter: TokenCounter, *, after: str = "") -> str:
-    """A prefix of `text`, marked, that costs at most `limit` tokens together with what comes `after` it.
+    """A prefix of `text` with `CUT_MARK` that costs at most `limit` tokens together with the text `after` it.
 
-    The text itself where that is seen to fit, the mark alone where no word fits, nothing where not even the
-    mark does. Only as much of a long text is read as could fit.
+    The whole text if it fits; the mark alone if no character fits; empty if not even the mark does. Of a long text only
+    as much is read as could fit.
     """
     if limit < 1:
         return ""
@@ -98,40 +98,40 @@ def cut(text: str, limit: int, counter: TokenCounter, *, after: str = "") -> str
             return text
         high = len(text)
     if high > 2 * LONGEST_PIECE:
-        return text[: _reach(text, low, high, limit - counter.count(tail), counter)] + CUT_MARK
+        return text[: _fitting_length(text, low, high, limit - counter.count(tail), counter)] + CUT_MARK
     while low < high:
         middle = (low + high + 1) // 2
         if counter.count(text[:middle] + tail) <= limit:
             low = middle
         else:
             high = middle - 1
-    # A longer prefix may cost fewer tokens, so the search can stop early, but what it returns has been counted.
+    # A longer prefix may cost fewer tokens, so the search may stop early; but the prefix that it returns does fit.
     if low or counter.count(tail) <= limit:
         return text[:low] + CUT_MARK
     return ""
 
 
-def _reach(text: str, low: int, high: int, limit: int, counter: TokenCounter) -> int:
-    """About how many characters of a very long text fit, at least `low`; only what lies between is counted again.
+def _fitting_length(text: str, low: int, high: int, limit: int, counter: TokenCounter) -> int:
+    """About how many characters of a very long text fit, from `low` to `high`; only new parts are counted.
 
-    Counts of parts may differ a little from the count of the whole, so a few characters less are taken.
+    The counts of parts may differ a little from that of the whole, so a few characters fewer are taken.
     """
     first, cost = low, counter.count(text[:low])
-    while high - low > SPARED:
+    while high - low > PRECISION:
         middle = (low + high) // 2
         more = counter.count(text[low:middle])
         if cost + more <= limit:
             low, cost = middle, cost + more
         else:
             high = middle
-    fitting = max(first, low - SPARED)
+    fitting = max(first, low - PRECISION)
     while fitting > first and counter.count(text[:fitting]) > limit - SEAM:
-        fitting = max(first, fitting - max(SPARED, fitting // 100))
+        fitting = max(first, fitting - max(PRECISION, fitting // 100))
     return fitting
 
 
 def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]) -> dict[Key, int]:
-    """Pour `total` into vessels of the given demands in proportion to weights; monotone in `total`."""
+    """Divide `total` by weight, to none more than its demand; a larger `total` gives none less."""
     shares = dict.fromkeys(demands, 0)
     open_keys = [key for key, demand in demands.items() if demand > 0]
     left = max(total, 0)
@@ -150,10 +150,10 @@ def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]
 
 
 def shorten_turn(turn: "Turn", limit: int, counter: TokenCounter) -> "Turn | None":
-    """The turn with its messages cut to fit `limit` tokens, or None where not even marks would fit.
+    """The turn with its messages truncated to `limit` tokens; None if not even the marks fit.
 
-    Messages share the room evenly. Tool traffic is one group that breaks when cut, so it goes as a whole
-    before any word of the question or the answer does; in a turn of nothing else the calls stay whole.
+    Messages share the tokens evenly. Tool calls and results are of no use when truncated: they are dropped before the
+    question or the answer is truncated. In a turn of nothing else the calls stay whole.
     """
     if turn.steps and (turn.question or turn.answer):
         return shorten_turn(replace(turn, steps=()), limit, counter)
@@ -188,8 +188,8 @@ def _shorten(message: "Message", limit: int, counter: TokenCounter) -> "Message 
 
 log = logging.getLogger("ricordo")
 
-# Family name to vocabulary. The OpenAI families are exact to the message; for the others the
-# vocabulary is exact and the per-message overhead is that of the common chat templates.
+# Family name to vocabulary. For OpenAI's families the overhead per message is exact too; for the others it is that of
+# the common chat templates.
 FAMILIES = {
     "o200k": "o200k_base",
     "cl100k": "cl100k_base",
@@ -201,7 +201,7 @@ FAMILIES = {
     "phi4": "phi4",
 }
 
-# Longest prefix wins.
+# The longest prefix that matches decides.
 MODEL_PREFIXES = {
     "gpt-5": "o200k",
     "gpt-4o": "o200k",
@@ -227,7 +227,7 @@ MODEL_PREFIXES = {
 
 
 class ExactCounter:
-    """Counts with the vocabulary of one family; where that cannot be read, approximately, and `reason` says why."""
+    """Counts with the vocabulary of a family; approximately if it cannot be loaded, and `reason` says why."""
 
     exact = True
     reason = ""
@@ -236,7 +236,7 @@ class ExactCounter:
     def __init__(self, name: str, load: Callable[[], Any]) -> None:
         self._name = name
         self._load = load
-        # The tokens of a text that is stored with its count: the text is not kept here for the next one.
+        # The caller stores this count with the text, so it is not cached.
         self.count_new: Callable[[str], int] = self._first
         self._again = lru_cache(maxsize=COUNTED)(lambda text: self.count_new(text))
 
@@ -254,16 +254,16 @@ class ExactCounter:
         except Exception as error:  # any error: the message must still be stored
             self.reason = f"the tokenizer of {self._name} cannot be loaded: {error}"
             log.warning("%s; tokens are approximate", self.reason, extra={"operation": "count"})
-            instead = approximate_for("it", self.reason)  # of the two rules the one that counts more
+            instead = approximate_for("it", self.reason)  # it counts more tokens than the rule for English
             self._name, self.exact, self.count_new = instead.name, False, instead.count
         return self.count_new(text)
 
 
-_BETWEEN_WORDS = re.compile(r"(?<=[a-z]) (?=[a-z])")  # where every family begins a new piece, whatever surrounds it
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z]) (?=[a-z])")  # where every family begins a new piece
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A long text in pieces whose counts add up, except where it has no two words beside each other for very long."""
+    """A long text in pieces whose counts add up to that of the text; not always, if a long part has no words."""
     start = 0
     while len(text) - start > LONGEST_PIECE:
         half = start + LONGEST_PIECE // 2
@@ -275,9 +275,9 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _counting(vocabulary: Any) -> Callable[[str], int]:
-    """Count by the bytes of the ids, four each: quicker than a list of numbers, but special markers are matched there.
+    """Count the ids as bytes, four each, which is faster than a list of numbers.
 
-    So where a text may spell one, it is encoded in the way that never matches any.
+    That way also matches special tokens; so a text that may contain one is encoded by the slower way, which does not.
     """
     flat, ordinary = vocabulary.encode_flat, vocabulary.encode_ordinary
     beginnings = {marker[:2] for marker in vocabulary.special_tokens()}

@@ -24,7 +24,7 @@ ProblemKind = Literal["damaged", "left out", "mended", "changed"]
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """A problem and its place; reading continues after it."""
+    """A problem and its place. Reading continues after it."""
 
     place: str
     problem: str
@@ -107,8 +107,8 @@ def branches(parents: Parents, current: str | None, opens_turn: Callable[[str], 
     ends = [*([current] if current in parents else []), *reversed(leaves)]
     taken: set[str] = set()
     paths = []
-    left = MAX_SHARED * len(parents)  # else one endless turn with a branch at each step would grow quadratically
-    # After the leaves come nodes that no leaf leads to: those of a cycle.
+    left = MAX_SHARED * len(parents)  # otherwise one turn with a branch at each step would need quadratic space
+    # After the leaves: the nodes of cycles, which no leaf leads to.
     for end in chain(ends, reversed(list(parents))):
         if end is not None and end not in taken:
             path = _climb(end, parents, taken, opens_turn, left)
@@ -330,7 +330,7 @@ def _kind_of(part: Json) -> str:
 
 
 MAX_THOUGHTS = 8_000  # characters
-# What the site draws as a link or a picture: 【3†source】, :contentReference[oaicite:0]{index=0}, and names between
+# What the site shows as a link or a picture: 【3†source】, :contentReference[oaicite:0]{index=0}, and names between
 # private characters, of which an entity is shown by its name.
 _MARKS = re.compile(
     r"[ \t]*(?:【[^【】\n]*(?:†|oaicite)[^【】\n]*】|:contentReference\[oaicite:\d+\])(?:\{index=\d+\})?"
@@ -348,7 +348,7 @@ _SUMMARY = re.compile(r"<summary>.*?</summary>\s*", re.DOTALL)
 
 
 def without_marks(words: str) -> str:
-    """The text without the marks that only the site can draw."""
+    """The text without the marks that only the site can show."""
     if "【" in words or "oaicite" in words or _PRIVATE.search(words):
         words = _PRIVATE.sub("", _ENTITY.sub(_entity, _MARKS.sub("", words)))
     return words
@@ -369,5 +369,5 @@ def split_reasoning(words: str) -> tuple[str, str]:
     if not blocks:
         return words, ""
     thoughts = (next((group for group in (each[1], each[3], each[4]) if group), "") for each in blocks)
-    told = join_lines(html.unescape(_SUMMARY.sub("", each)).strip() for each in thoughts)
-    return _REASONING.sub("", words).strip(), told[:MAX_THOUGHTS] or "(empty)"
+    reasoning = join_lines(html.unescape(_SUMMARY.sub("", each)).strip() for each in thoughts)
+    return _REASONING.sub("", words).strip(), reasoning[:MAX_THOUGHTS] or "(empty)"

@@ -1,4 +1,4 @@
-"""Turns a conversation of any format into session documents: messages become turns, are checked and dated.
+"""Makes session documents of a conversation of any format: messages become turns, and are checked and dated.
 
 In: a conversation as it was read. Out: one document for each branch, and a problem for everything that was repaired or
 left out. Ids are derived from the format and the ids of the export, a turn's from its messages: reading the same

@@ -1,4 +1,4 @@
-"""A streaming JSON reader, where only the current entry is in memory, and the format that its first entries show.
+"""A streaming JSON reader with only the current entry in memory, and the detection of a format by its first entries.
 
 In: a text stream, and the paths of objects and lists whose members are read one by one. Out: entries with their path,
 and a problem in place of a damaged entry; reading continues after it. The standard library's decoder parses a buffer
@@ -246,13 +246,13 @@ class _Buffer:
         """Read as much again as is buffered, so that even a long entry is parsed only a few times."""
         if self._ended:
             return False
-        held = self._buffer[self._at :]
-        read = self._stream.read(max(CHUNK, len(held)))
+        rest = self._buffer[self._at :]
+        read = self._stream.read(max(CHUNK, len(rest)))
         self._ended = not read
         if read:
             self._base += self._at
             self._lines += self._buffer.count("\n", 0, self._at)
-            self._buffer, self._at = held + read, 0
+            self._buffer, self._at = rest + read, 0
         return bool(read)
 
 
@@ -361,21 +361,21 @@ class _PeekableStream:
     """A stream whose first character can be read ahead."""
 
     def __init__(self, stream: Characters) -> None:
-        self._stream, self._held = stream, ""
+        self._stream, self._rest = stream, ""
 
     def first(self) -> str:
         """The first character that is not whitespace, without consuming it."""
-        while not self._held:
+        while not self._rest:
             read = self._stream.read(4096)
             if not read:
                 return ""
-            self._held = read.lstrip()
-        return self._held[0]
+            self._rest = read.lstrip()
+        return self._rest[0]
 
     def start(self) -> str:
         """The first characters, without consuming them."""
-        return self._held if self.first() else ""
+        return self._rest if self.first() else ""
 
     def read(self, size: int, /) -> str:
-        held, self._held = self._held[:size], self._held[size:]
-        return held or self._stream.read(size)
+        rest, self._rest = self._rest[:size], self._rest[size:]
+        return rest or self._stream.read(size)

@@ -1,9 +1,9 @@
 """Exports of messengers: chats of WhatsApp as text and of Telegram as JSON.
 
-In: the lines of a text, or one chat. Out: one conversation, its messages named by speaker. The messages of the person
-whose memory it is have the role user; those of all others are an assistant's with a name, so that nothing of theirs is
-learned as that person's. Who the person is, the caller says, or the name of a chat between two: it names the other one.
-Lines of the program itself and deleted messages are left out; photographs and files leave a sign such as `[image]`.
+In: the lines of a text, or one chat. Out: one conversation with the speakers' names. The messages of the user have the
+role user; those of all others have the role assistant and a name, so that no facts are learned from them. The caller
+says who the user is; if not, the name of a chat between two people does, because it is that of the other person. Lines
+of the program itself and deleted messages are left out; pictures and files become a mark such as `[image]`.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from ricordo.records.turns import Json, Role
 from ricordo.records.values import canonical
 
 MAX_MESSAGES = 100_000  # of one chat
-HEAD_LINES = 20  # among which a text shows that it is a chat
+HEAD_LINES = 20  # lines that are read to detect a chat
 
 # "[31/12/24, 21:45:12] Anna: hello" of iOS, "31/12/24, 21:45 - Anna: hello" of Android; the year may come first.
 _DATE = r"(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{2,4})\.?"
@@ -41,7 +41,7 @@ _SPEAKER = re.compile(r"([^:\n]{1,100}?):[ \u00a0](.*)", re.DOTALL)
 _INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _NARROW = str.maketrans({"\u202f": " ", "\u00a0": " "})
 
-# What the program says in the place of a message, in English and Italian.
+# The program's texts in place of a message, in English and Italian.
 _GONE = re.compile(
     r"(?:this message was deleted|you deleted this message|questo messaggio è stato eliminato|"
     r"hai eliminato questo messaggio|waiting for this message.*|in attesa del messaggio.*|null)\.?",
@@ -125,7 +125,7 @@ def whatsapp(lines: Iterable[str], name: str, me: str | None = None) -> Iterator
         elif found:
             found[-1].words.append(_cleaned(written))
         elif written.strip():
-            problems.append(ImportProblem(f"{name}, line {number}", "stands before the first dated line; left out"))
+            problems.append(ImportProblem(f"{name}, line {number}", "is before the first dated line; left out"))
     spoken: list[tuple[datetime, str, str]] = []
     to_day = _day_of([line.date for line in found], american=any(line.half for line in found))
     for line in found:
@@ -170,10 +170,10 @@ def _cleaned(line: str) -> str:
 
 
 def _day_of(dates: Sequence[Date], *, american: bool) -> Callable[[Date], Date]:
-    """How dates are written in this text: year, day or month first.
+    """The order of dates in this text: year, day or month first.
 
-    A number above twelve decides; else the order in which the days do not go back; else the clock: with "PM" the
-    month comes first.
+    A number above twelve decides; else the order in which the days never go back; else the clock: with "PM" the month
+    is first.
     """
     if any(first > 31 for first, _, _ in dates):
         return lambda date: date
@@ -209,7 +209,7 @@ def _moment(day: tuple[int, int, int], line: _Line) -> datetime | None:
 
 
 def _said(words: str) -> tuple[str, str] | None:
-    """Speaker and words; None for a line of the program itself, or a message that is gone."""
+    """Speaker and text; None for a line of the program itself and for a deleted message."""
     found = _SPEAKER.fullmatch(words)
     if not found:
         return None
@@ -230,19 +230,19 @@ def _attached(found: re.Match[str]) -> str:
 
 
 def _named_in(name: str) -> str:
-    """Who a chat is with, by the name of its file."""
+    """The other person of a chat, by the name of its file."""
     found = _CHAT_NAME.fullmatch(name.rpartition("/")[2].strip())
     return found[1].strip() if found else ""
 
 
 def _other_than(other: str, speakers: Sequence[str]) -> str | None:
-    """The one of two speakers who is not the other; None where that cannot be told."""
+    """The user: of two speakers the one who is not `other`; None if that is unknown."""
     names = set(speakers)
     return next(iter(names - {other})) if other in names and len(names) == 2 else None
 
 
 def _numbered(spoken: Sequence[tuple[datetime, str, str]], owner: str | None) -> Iterator[ImportedMessage]:
-    """The messages; each is named by what it is, and the second of the same in one moment by its number."""
+    """The messages. The id of each comes from its content and time; equal ones are numbered."""
     seen: Counter[tuple[datetime, str, str]] = Counter()
     for each in spoken:
         seen[each] += 1
@@ -312,7 +312,7 @@ def _telegram_message(message: Json, number: int, owner: str | None) -> Imported
 
 
 def _telegram_media(message: Json) -> Iterator[str]:
-    """The sign of what a message carries beside its words."""
+    """A mark for each attachment of a message."""
     if kind := _MEDIA.get(text(message.get("media_type"))):
         yield f"[{kind}]"
     elif message.get("photo"):

@@ -66,8 +66,8 @@ _EACH: dict[str, Reader] = {
 class ReadOptions:
     """How to read: the agent of the sessions, the limits of what is stored, the file's name, a progress callback.
 
-    `now` is the time of messages without one; by default the file's modification time. `me` is what the person whose
-    memory it is calls themselves in a chat with others.
+    `now` is the time of messages without one; by default the file's modification time. `me` is the user's
+    name in a chat with others.
     """
 
     agent_id: str = "default"
@@ -262,11 +262,11 @@ def _is_json(text: str) -> bool:
 
 def _lines(text: CountingReader) -> Iterator[str]:
     """The lines of a text; only LF ends one, as messengers write them."""
-    held = ""
+    rest = ""
     while read := text.read(LINE_CHUNK):
-        *whole, held = (held + read).split("\n")
+        *whole, rest = (rest + read).split("\n")
         yield from whole
-    yield held
+    yield rest
 
 
 def _conversations(

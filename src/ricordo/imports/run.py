@@ -70,8 +70,8 @@ def import_path(
 
     `user_id` may be None only for Ricordo's own export, whose documents name their users. `trusted` keeps the origins
     of such a document; otherwise the origin of every turn is `import`. `name` is the file's name where the path does
-    not have it. Conversations are put into `project`, if it is given. `live` are the words of this machine's user, read
-    while they are said: they are trusted as those of a chat. `me` is what the user is called in a chat of a messenger.
+    not have it. Conversations are put into `project`, if it is given. With `live` the text is that of this machine's
+    user, read during the conversation, and trusted like a chat. `me` is the user's name in a chat of a messenger.
     `progress` is called with the bytes done and in all.
     """
     if user_id is not None and Owner("", check_id("user_id", user_id)).is_reserved:
@@ -113,7 +113,7 @@ def _adapted(found: Imported, project: str, *, live: bool) -> Imported:
 
 
 def _written_at(memory: "Memory", path: Path) -> datetime | None:
-    """What dates a conversation without dates: when its file was written, though never in the future."""
+    """The time for a conversation without dates: that of its file, but not in the future."""
     now = memory.clock.now()
     return min(now, datetime.fromtimestamp(path.stat().st_mtime, UTC)) if path.exists() else now
 

@@ -1,8 +1,8 @@
 """Transcripts of coding agents: the JSON lines of Claude Code and of Codex, and the project they belong to.
 
-In: a transcript, or a folder of them at any depth. Out: one conversation each, a turn for each prompt with the last
-answer to it, without tool calls, thoughts, injected context and what ran beside it. Secrets are masked here, so that
-nothing else ever sees them. A turn whose answer is still being worked on stays open.
+In: a transcript, or a folder of them at any depth. Out: one conversation each, with a turn for each prompt and the last
+answer to it, without tool calls, thoughts, injected context and side chains. Secrets are masked here, before anything
+else reads the text. A turn stays open while the agent still works on its answer.
 """
 
 import json
@@ -47,7 +47,7 @@ _NOT_PROMPTS = ("[Request interrupted by user", "Caveat: The messages below were
 
 @dataclass(slots=True)
 class _Turn:
-    """A prompt and the last words that answered it so far; `busy` while tools are at work after those words."""
+    """A prompt and its last answer so far; `busy` while tools run after that answer."""
 
     id: str
     prompt: str
@@ -60,14 +60,14 @@ class _Turn:
 
 @dataclass(slots=True)
 class _Transcript:
-    """What was read of a transcript."""
+    """The part of a transcript that was read."""
 
     session_id: str = ""
     cwd: str = ""
     repository: str = ""
     title: str = ""
     turns: list[_Turn] = field(default_factory=list)
-    has_events: bool = False  # Codex says twice what was typed: as an item, among injected ones, and as an event
+    has_events: bool = False  # Codex writes a prompt twice: as an item, among injected ones, and as an event
 
     def ask(self, prompt_id: str, prompt: str, at: datetime | None) -> None:
         """Begin a turn; the answer before it is the last one."""
@@ -78,7 +78,7 @@ class _Transcript:
             self.turns.append(_Turn(prompt_id or f"#{len(self.turns)}", shown, at))
 
     def answer(self, answer_id: str, words: str, at: datetime | None) -> None:
-        """Take words as the answer; those of one message belong together, later messages replace them."""
+        """Set the answer. Texts of one message are joined; a later message replaces them."""
         if not self.turns or not words.strip():
             return
         turn = self.turns[-1]
@@ -86,7 +86,7 @@ class _Transcript:
         turn.answer, turn.answer_id, turn.answered_at, turn.busy = joined.strip(), answer_id, at, False
 
     def work(self) -> None:
-        """Note that a tool is at work: the words before it were no answer yet."""
+        """Note that a tool runs: the text before it was not the answer yet."""
         if self.turns:
             self.turns[-1].busy = True
 
@@ -112,7 +112,7 @@ def transcripts(path: Path) -> list[tuple[Path, TranscriptFormat]]:
 
 
 def read_transcript(path: Path, form: TranscriptFormat) -> Conversation | ImportProblem | None:
-    """A transcript as a conversation; None where nothing was said by a person."""
+    """A transcript as a conversation; None if the user said nothing."""
     read = _Transcript()
     add: Callable[[_Transcript, Json], None] = _claude_line if form == "claude-code" else _codex_line
     try:
@@ -142,7 +142,7 @@ def _messages(turns: list[_Turn]) -> Iterator[ImportedMessage]:
 
 
 def _lines(path: Path, most: int | None = None) -> Iterator[Json]:
-    """The objects of a file of JSON lines. The last line may be half written; a damaged one is passed over."""
+    """The objects of a file of JSON lines. The last line may be half written; a damaged one is skipped."""
     with path.open("rb") as stream:
         number = 0
         while (most is None or number < most) and (line := stream.readline(MAX_LINE)):
@@ -156,7 +156,7 @@ def _lines(path: Path, most: int | None = None) -> Iterator[Json]:
 
 
 def _claude_line(read: _Transcript, line: Json) -> None:
-    """Add a line of Claude Code: prompts, answers and tool calls; side chains and notes of the host are passed over."""
+    """Add a line of Claude Code: prompts, answers and tool calls; side chains and notes of the host are skipped."""
     if line.get("isSidechain") or line.get("isMeta") or line.get("isCompactSummary"):
         return
     read.session_id = read.session_id or text(line.get("sessionId"))
@@ -179,7 +179,7 @@ def _claude_line(read: _Transcript, line: Json) -> None:
 
 
 def _codex_line(read: _Transcript, line: Json) -> None:
-    """Add a line of Codex: its events say what a person typed and what was answered."""
+    """Add a line of Codex: its events have the prompts and the answers."""
     payload, at = mapping(line.get("payload")), parse_time(line.get("timestamp"))
     kind, inner = line.get("type"), payload.get("type")
     if kind == "session_meta":

@@ -1254,12 +1254,12 @@ READER = base.ReaderPhrases(
         "tokens cannot be counted by {}: {}": "i token non possono essere contati da {}: {}",
         "tokens are approximate ({})": "i token sono approssimati ({})",
         "the database is away": "il database non risponde",
-        "the database is away: what is said now is kept on disk and stored later": "il database non risponde: quello che viene detto ora è tenuto su disco e conservato più tardi",
-        "what was said while the database was away is being stored": "quello che è stato detto mentre il database non rispondeva si sta conservando",
-        "what was said earlier in this session, if anything, is not at hand; turn numbers are provisional": (
+        "the database is away: new turns are kept on disk and stored later": "il database non risponde: quello che viene detto ora è tenuto su disco e conservato più tardi",
+        "turns from the time when the database was away are being stored": "quello che è stato detto mentre il database non rispondeva si sta conservando",
+        "earlier turns of this session, if there are any, cannot be read now; turn numbers are provisional": (
             "quello che è stato detto prima in questa sessione non è a disposizione; i numeri dei turni sono provvisori"
         ),
-        "only the last {} turns from before are at hand": "di prima sono a disposizione solo gli ultimi {} turni",
+        "only the last {} of the earlier turns can be read now": "di prima sono a disposizione solo gli ultimi {} turni",
         "recall does not know {} turns yet": "il richiamo non conosce ancora {} turni",
         "{} turns are not in the index yet": "{} turni non sono ancora nell'indice",
         "{} turns are found by their words only: {} is behind": "{} turni si trovano solo per parole: {} è in ritardo",

@@ -39,7 +39,7 @@ class ToolSource(BaseModel):
 
 
 class ToolMemory(BaseModel):
-    """A fact or a message. `score` and `reasons` are those of a search; `valid_to` is set on what is no longer true."""
+    """A fact or a message. `score` and `reasons` are those of a search; `valid_to` is set on a fact that is past."""
 
     id: str
     kind: Kind
@@ -59,7 +59,7 @@ class ToolMemory(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_blanks(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what is empty: a model pays for every sign."""
+        """Leave out empty fields, because a model pays for every token."""
         return {name: value for name, value in written(self).items() if value not in (None, "", [], {})}
 
 

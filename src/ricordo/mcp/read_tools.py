@@ -35,9 +35,9 @@ log = logging.getLogger("ricordo.mcp")
 
 INDEX_WAIT_SECONDS = 5.0  # for an index that is behind
 CONNECTOR_LIMIT = 10
-ANSWER_CHARACTERS = 1_500  # of a search, which a model pays for with every call
+ANSWER_CHARACTERS = 1_500  # of all results of a search, because a model pays for every token
 SHOWN_CHARACTERS = 300  # of one memory in a search
-OWN_SHARE = 0.6  # of a fact's score that its own words decide; the rest is that of the message it was said in
+OWN_SHARE = 0.6  # share of a fact's score from its own words; the rest is the score of its message
 MOST_COMPARED = 64  # facts whose meaning is compared with a query
 
 Filters = Annotated[
@@ -195,7 +195,7 @@ def search_memories(
 
 
 def _brief(memory: ToolMemory) -> ToolMemory:
-    """A memory as a search shows it: its words, shortened if they are many, and what tells it from others."""
+    """A memory as a search shows it: its text, shortened if it is long, and its most important fields."""
     words = " ".join(memory.memory.split())
     short = words if len(words) <= SHOWN_CHARACTERS else words[: SHOWN_CHARACTERS - 1] + "…"
     agent = "" if memory.agent_id == DEFAULT_AGENT else memory.agent_id
@@ -206,7 +206,7 @@ def _brief(memory: ToolMemory) -> ToolMemory:
 
 
 def _within(found: FoundOut, most: int) -> FoundOut:
-    """The best results that fit into so many characters, the first of them in any case."""
+    """The best results that fit into `most` characters, at least the first one."""
     kept = found
     while len(kept.results) > 1 and len(as_text(kept)) > most:
         kept = kept.model_copy(update={"results": kept.results[:-1]})
@@ -223,9 +223,9 @@ def as_text(result: BaseModel) -> str:
 
 
 def _fits(user: McpUser, query: str, facts: list[Fact]) -> list[float]:
-    """How well each fact itself answers a query, 0 to 1: facts that one message told are told apart by it.
+    """How well each fact matches a query, 0 to 1, so that several facts of one message are ranked.
 
-    Its words and those it was taken from count, and its meaning where it shares no word.
+    The words of the fact and of its quotes count; its meaning counts if it shares no word with the query.
     """
     told = [" ".join([fact.text, *(source.quote for source in fact.sources)]) for fact in facts]
     shared = [_word_overlap(query, each) for each in told]

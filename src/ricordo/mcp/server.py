@@ -75,9 +75,9 @@ TOOLS: tuple[tuple[ToolFunction, ToolAnnotations], ...] = (
 
 
 class _Server(MCPServer[Any]):
-    """A server that lists its tools in few words: a model reads the whole list with every question.
+    """A server with a short list of tools, because a model reads the whole list with every question.
 
-    All tools can be called. `core` lists the ten that most need, without output schemas; `all` lists everything.
+    All tools can be called. `core` lists the ten most common ones, without output schemas; `all` lists everything.
     """
 
     listed: Listed = "core"
@@ -91,7 +91,7 @@ class _Server(MCPServer[Any]):
 
 
 def _in_few_words(tool: Tool) -> Tool:
-    """A tool without its output schema, and with an input schema that says only what a caller must know."""
+    """A tool without its output schema, and with a short input schema."""
     summary = (tool.description or "").partition("\n\n")[0]
     shortened: dict[str, Any] = _plain_schema(tool.input_schema)
     return tool.model_copy(update={"description": summary, "input_schema": shortened, "output_schema": None})

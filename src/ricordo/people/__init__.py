@@ -1,1 +1,1 @@
-"""What is known about a user: facts, summaries, session titles and the profile built from them."""
+"""What is known about a user: facts, summaries, session titles, and the profile made from them."""

@@ -27,13 +27,13 @@ SUMMARIES = 24  # read; several may belong to one session
 PROJECT_SUMMARIES = 500  # read to find those of one project
 _GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
 _FADES = timedelta(days=30)
-SAID = "said:"  # how the subject of a judged clause begins
-LEARNING = "learning:"  # how the slot of a way of learning begins
+SAID = "said:"  # prefix of the `about` of a judged clause
+LEARNING = "learning:"  # prefix of the `about` of a way of learning
 _WORD = re.compile(r"[^\W\d_]+")
 _LEANS = AnyLanguage(r"[“«]|\d+,|(?:<facts.other_pronouns>|<facts.joins>)\b", flags=re.IGNORECASE)
-_OWN = AnyLanguage(r"[“«](?:<facts.self_words>)\b", flags=re.IGNORECASE)  # "we are getting married" reads by itself
-_WHOLE = 3  # words of a clause that says something by itself
-# The name first, then difficulties and goals, then the rest; for judged clauses by the group of their subject.
+_OWN = AnyLanguage(r"[“«](?:<facts.self_words>)\b", flags=re.IGNORECASE)  # "we are getting married" is clear by itself
+_WHOLE = 3  # least words of a clause that is clear by itself
+# Ranks of facts by kind, and of judged clauses by the group of their subject; the lowest comes first.
 _TIERS: dict[FactKind, int] = {
     "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
 }  # fmt: skip
@@ -41,13 +41,13 @@ _GROUP_TIERS = {
     "name": 0, "health": 1, "diet": 1, "goal": 1, "age": 2, "home": 2, "work": 2, "study": 2, "family": 2, "partner": 2,
     "origin": 2, "pet": 2, "skill": 2, "taste": 2, "habit": 2, "event": 3, "thing": 3, "other": 4,
 }  # fmt: skip
-# Names and dates; bare numbers, ids, paths and code mean nothing without their context.
+# Names and dates; other details mean nothing without their context.
 _READABLE = re.compile(r"(?=.*[^\W\d_]{2})(?:(?:[^\W\d_]|['’-])+\.?|\d+)(?: (?:(?:[^\W\d_]|['’-])+\.?|\d+))*")
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteFrame:
-    """The text before, between and after pieces of one speaker."""
+    """The text before, between and after the sentences of one speaker."""
 
     opening: str = ""
     between: str = " "
@@ -67,7 +67,7 @@ _PLAIN = QuoteFrame()
 
 
 def summary_pieces(text: str, summary: int = 0) -> Iterator[SummaryPiece]:
-    """The pieces of a summary in order: its sentences, then the readable evidence."""
+    """The pieces of a summary in order: its sentences, then the readable key details."""
     sheet = parse_summary(text)
     for line in sheet.lines:
         speaker, words = split_speaker(line)
@@ -245,7 +245,7 @@ def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
 
 
 def _tier(fact: Fact) -> int:
-    """The rank of a fact by its kind or by the group of its subject; fragments, quotes and "she lives there" last."""
+    """The rank of a fact by its kind or the group of its subject; fragments and unclear quotes come last."""
     if fact.kind == "preference" and (fact.about.startswith(LEARNING) or _learning_words(fact.text)):
         return _TIERS["difficulty"]
     if not fact.about.startswith(SAID):

@@ -1,1 +1,1 @@
-"""Records: frozen values that stores keep and everything else passes around."""
+"""Records: the immutable values that stores keep, and that functions take and return."""

@@ -1,7 +1,7 @@
-"""What is derived from turns, as frozen records: facts, summaries, flags, the profile made of them, and topics.
+"""What is derived from turns, as records: facts, summaries, flags, profiles and topics.
 
-Everything here names the turns it came from; nothing here replaces them. `made_by` says
-who derived it (`patterns`, `extractive`, `truncated`, or the name of a model), `origin` is the least trusted source.
+Each record names the turns that it comes from and never replaces them. `made_by` is what derived it (`patterns`,
+`extractive`, `truncated`, or the name of a model); `origin` is the trust level of its least trusted source.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ TRUST: tuple[Trust, ...] = get_args(Trust)
 
 @record
 class Source:
-    """Where something was said: a message of the user, and the words of it, verbatim."""
+    """Where a fact was said: a message of the user, and a verbatim quote of it."""
 
     message_id: str
     session_id: str
@@ -36,10 +36,10 @@ class Source:
 class Fact:
     """One claim about a user in one sentence, known to one agent, valid from `valid_from` until `valid_to`.
 
-    `about` names what the claim decides ("name", "place:home"): of two facts about the same thing only the newer is
-    true now. It is empty where nothing else can contradict the claim. A fact that was forgotten keeps its `digest`
-    alone, so that it is not learned again, and no word of it. A `pinned` one comes first wherever facts are told.
-    `confidence`, 0 to 1, is how sure its reader was.
+    `about` is the subject that has one value at a time ("name", "place:home"): of two facts with the same `about` only
+    the newer is true now. It is empty if no other fact can contradict the claim. A forgotten fact has lost its words
+    and keeps its `digest`, so that it is not learned again. A `pinned` one is listed first. `confidence`, from 0 to 1,
+    is that of its extractor.
     """
 
     id: str
@@ -67,17 +67,17 @@ class Fact:
 
     @property
     def shown_kind(self) -> str:
-        """The kind as people see it: `instruction` for a standing wish."""
+        """The kind that users are shown: `instruction` for a standing wish."""
         return "instruction" if self.is_instruction else self.kind
 
     def known_at(self, moment: datetime) -> bool:
-        """Whether this was what was known at that moment."""
+        """Whether the fact was valid at that moment."""
         return not self.forgotten and self.valid_from <= moment and (self.valid_to is None or moment < self.valid_to)
 
 
 @record
 class KnownFacts:
-    """All facts that one agent has of one owner, oldest first, and their revision."""
+    """All facts that an agent knows about an owner, oldest first, and their revision."""
 
     facts: tuple[Fact, ...] = ()
     revision: int = 0
@@ -85,9 +85,9 @@ class KnownFacts:
 
 @record
 class FactChange:
-    """What to write of an agent's facts, if they are still at `revision`.
+    """A change of an agent's facts, which is applied only if they still have this `revision`.
 
-    `learned` is, per session, the last turn that facts were extracted from.
+    `learned` is the last turn, for each session, that facts were extracted from.
     """
 
     revision: int
@@ -116,10 +116,10 @@ class Summary:
 
 @record
 class Flag:
-    """Something stored that looks suspicious: what, why, and whether it is kept away from prompts.
+    """The note that something stored looks suspicious or shows a crisis; its `state` says whether prompts may have it.
 
-    Never with the text: `subject_id` is the id of the message, fact, summary or chunk. `rules` are the names of the
-    signals. A crisis is noted the same way, with rules that begin with `crisis:`.
+    It never has the text: `subject_id` is the id of the message, fact, summary or chunk. `rules` are the names of the
+    signals; those of a crisis begin with `crisis:`.
     """
 
     id: str
@@ -134,9 +134,9 @@ class Flag:
 
 @record
 class Profile:
-    """What is known of a user by an agent across sessions, ready for a prompt.
+    """What an agent knows about a user across sessions, ready for a prompt.
 
-    `recent_summary` is of the last sessions together, `last_summary` of the last one alone.
+    `recent_summary` covers the last sessions, `last_summary` only the last one.
     """
 
     recent_summary: str = ""
@@ -147,21 +147,21 @@ class Profile:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to tell."""
+        """Whether it has no summary, fact or topic."""
         return not (self.recent_summary or self.key_facts or self.topics)
 
 
 State = Literal["working", "archived"]
-IMPORTANCE = "importance"  # the metadata of a turn that says how important its topic is
+IMPORTANCE = "importance"  # metadata key of a turn: how important its topic is
 
 
 @record
 class Topic:
-    """One thing talked about. `message_count` counts every message, `archived_count` those that only blocks hold.
+    """Messages about one thing. `message_count` counts all of them, `archived_count` those that are only in blocks.
 
-    `hot` are the numbers of its turns in working memory, oldest first; the others only blocks hold.
-    `restored_count` is how many messages the last restore brought back since the last compaction; `embedder` names
-    whose space the centre lies in, because centres of two embedders must never be compared.
+    `hot` are the numbers of the turns whose text is in working memory, oldest first. `restored_count` is how many
+    archived messages were restored since the last compaction. `embedder` made the centre; centres of two embedders
+    must never be compared.
     """
 
     id: str
@@ -181,33 +181,33 @@ class Topic:
     state: State = "working"
 
     def priority(self, now: datetime, fading: Fading = DEFAULT_FADING) -> float:
-        """What the topic is worth at `now`."""
+        """The priority at `now`: the importance, reduced by the time since its last use."""
         idle = (now - self.last_active_at).total_seconds()
         return priority(self.importance, idle, self.access_count, fading)
 
     def used(self, now: datetime, *, messages: int = 1, centre: bytes | None = None) -> "Topic":
-        """This topic after one more access that brought `messages` messages: refreshed, and back in working memory."""
+        """This topic after one more use that added `messages` messages: active now, and in working memory."""
         return replace(
             self, centre=self.centre if centre is None else centre, last_active_at=max(now, self.last_active_at),
             access_count=self.access_count + 1, message_count=self.message_count + messages, state="working",
         )  # fmt: skip
 
     def weighed(self, importance: float) -> "Topic":
-        """This topic with its importance set by hand, between 0 and 1."""
+        """This topic with another importance, from 0 to 1."""
         if not 0 <= importance <= 1:
             raise ValueError(f"importance is {importance}, but it must be between 0 and 1")
         return replace(self, importance=importance)
 
     def tagged(self, tags: Iterable[str]) -> "Topic":
-        """This topic with these tags: blanks trimmed, doubles dropped, first come first."""
+        """This topic with these tags, trimmed, each once, in the given order."""
         return replace(self, tags=tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip())))
 
     def moved(self, state: State) -> "Topic":
-        """This topic in working memory or in the archive."""
+        """This topic with another state."""
         return replace(self, state=state)
 
     def stats(self, now: datetime, fading: Fading = DEFAULT_FADING) -> "TopicStats":
-        """The figures shown to people and programs."""
+        """The figures that the command line, the server and the page show."""
         return TopicStats(
             topic_id=self.id, topic_title=self.title, active_messages=self.message_count - self.archived_count,
             compressed_messages=self.archived_count, total_messages=self.message_count,
@@ -239,7 +239,7 @@ class TopicStats:
 
 @dataclass(frozen=True)
 class TopicShelf:
-    """The topics of a session. `through` is the newest turn that has found its topic."""
+    """The topics of a session. `through` is the newest turn that was assigned to one."""
 
     topics: tuple[Topic, ...] = ()
     through: int = 0
@@ -247,7 +247,7 @@ class TopicShelf:
 
     @cached_property
     def active(self) -> Topic | None:
-        """The topic that holds the newest turn; small talk after it does not count."""
+        """The topic of the newest turn; small talk has no topic and does not count."""
         return max(self.topics, key=lambda topic: (max(topic.hot, default=0), topic.last_active_at), default=None)
 
     @cached_property
@@ -262,10 +262,10 @@ class TopicShelf:
 
 @record
 class TopicChange:
-    """What to write: topics new or changed, ids removed, turns assigned (number to topic id), how far it reaches.
+    """A change of a session's topics: what to put, ids to remove, the topic of each assigned turn, the new `through`.
 
-    `counted` is how many messages of each assigned turn the topics count. A turn that was answered or deleted since it
-    was read is counted as it is when the change is written, so that figures and turns never differ.
+    `counted` is how many messages of each assigned turn are in the topics' counts. If a turn was answered or deleted
+    since it was read, the store corrects the counts when it writes the change.
     """
 
     revision: int

@@ -1,8 +1,8 @@
-"""What a store keeps besides memory, as frozen records: documents with their chunks, API keys, jobs, items;
-and the reports of operations: cleanup, erase, verify, repair, import, health, statistics.
+"""What a store keeps beside the memory itself, as records, and the reports of operations.
 
-Documents belong to an owner; those that all users of a tenant share belong to its library (`records.library_of`).
-A job names a session, or an owner, to work on later; it holds no text of a message.
+Records: documents with their chunks, API keys, jobs, adapter items. Reports: cleanup, erase, verify, repair, import,
+health, statistics. Documents that all users of a tenant share belong to its library (`records.turns.library_of`). A job
+names a session or an owner and has no text of a message.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ DocumentKind = Literal["text", "markdown", "pdf"]
 
 @record
 class Document:
-    """A text that answers are drawn from. `digest` tells whether two of them are the same; `bytes` is its size."""
+    """A text that answers are based on. `digest` is equal for equal content; `bytes` is its size."""
 
     id: str
     title: str
@@ -33,7 +33,7 @@ class Document:
 
 @record
 class StoredChunk:
-    """A passage of a document, at `position` in it, with its vector once an embedder has made one."""
+    """A passage of a document, number `position` in it, with its vector if it was embedded."""
 
     id: str
     document_id: str
@@ -49,7 +49,7 @@ class StoredChunk:
 
 @record
 class ApiKey:
-    """A key to a tenant, or to one user of it. `digest` is the SHA-256 of the secret in hex; the secret is not kept."""
+    """A key for a tenant, or for one of its users. `digest` is the SHA-256 of the secret; the secret is not stored."""
 
     id: str
     tenant_id: str
@@ -63,16 +63,16 @@ class ApiKey:
 
     @property
     def is_valid(self) -> bool:
-        """Whether it is not revoked."""
+        """Whether it was not revoked."""
         return self.revoked_at is None
 
 
 @record
 class Job:
-    """Work of a kind on a session; on the owner as a whole where `session_id` is empty.
+    """Work of one kind on a session, or on the owner as a whole if `session_id` is empty.
 
-    `due_at` is None once it was given up. `attempts` counts how often it was taken. `again_at` says that it was
-    enqueued once more while a worker had it: it is not finished then, it starts anew.
+    `due_at` is None after the last failed attempt. `attempts` counts how often a worker took it. `again_at` is set if
+    it was enqueued again while a worker had it: it is due at that time, once that worker has finished.
     """
 
     owner: Owner
@@ -87,15 +87,15 @@ class Job:
 
     @property
     def id(self) -> UUID:
-        """One id per owner, kind and session: there is never more than one such job."""
+        """One id for owner, kind and session: there is at most one such job."""
         return uuid5(self.owner.key, f"{len(self.kind)}:{self.kind}{self.session_id}")
 
 
 @record
 class JobStats:
-    """How many jobs of a tenant wait, are leased, were given up; since when the oldest is due.
+    """How many jobs of a tenant are pending, leased or failed; `oldest` is the earliest due time.
 
-    `retrying` are the pending ones whose last attempt failed.
+    `retrying` counts the pending ones whose last attempt failed.
     """
 
     pending: int = 0
@@ -110,9 +110,9 @@ SessionState = tuple[int, str]  # a session's revision and the id of its newest 
 
 @record
 class StoredItem:
-    """Bytes that an adapter keeps. `tag` is a second way to find it; from `expires_at` on it is not returned.
+    """An adapter item: bytes under `place` and `key`. `tag` is a second way to find it.
 
-    It is deleted with the session and with the turn that it names; both have to exist.
+    It is not returned from `expires_at` on, and deleted with the session or the turn that it names; both must exist.
     """
 
     place: str
@@ -133,7 +133,7 @@ StoreKind = Literal["memory", "sqlite", "postgresql"]
 
 @record
 class CleanupResult:
-    """What a cleanup removed. A failure on one user is in `errors`; the rest was still done."""
+    """What a cleanup removed. `errors` names the users for whom it failed; all others were cleaned up."""
 
     sessions_deleted: int = 0
     turns_deleted: int = 0
@@ -143,7 +143,7 @@ class CleanupResult:
 
 @record
 class Expired:
-    """What one batch of a cleanup removed, and whether another batch is waiting."""
+    """What one batch of a cleanup removed, and whether more is expired."""
 
     sessions: int = 0
     turns: int = 0
@@ -152,7 +152,7 @@ class Expired:
 
 @record
 class EraseReceipt:
-    """Proof of an erasure: how many of each thing went, when, and what is left to the operator."""
+    """Proof of an erasure: how many rows of each kind were removed, when, and what the operator must still do."""
 
     user_id: str
     tenant_id: str
@@ -163,7 +163,7 @@ class EraseReceipt:
 
 @record
 class Damage:
-    """One thing that verify found wrong, and where."""
+    """One problem that `verify` found, and where."""
 
     where: str
     problem: str
@@ -171,7 +171,7 @@ class Damage:
 
 @record
 class Verification:
-    """The result of re-deriving everything that can be derived."""
+    """The result of `verify`."""
 
     sessions: int
     turns: int
@@ -179,13 +179,13 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """No damage found."""
+        """Whether there is no damage."""
         return not self.damages
 
 
 @record
 class Repair:
-    """What was derived again from the turns, and what is found afterwards."""
+    """What `repair` corrected, and the result of `verify` after it."""
 
     mended: tuple[Damage, ...]
     verification: Verification
@@ -193,7 +193,7 @@ class Repair:
 
 @record
 class ImportResult:
-    """What an import wrote; turns that were already stored with the same content count as known."""
+    """What an import wrote. Turns that are stored already with the same content are counted as known."""
 
     sessions_added: int = 0
     turns_added: int = 0
@@ -204,10 +204,10 @@ class ImportResult:
 
 @record
 class SpoolState:
-    """`degraded` while the database is away or writes still wait; `depth` writes in `bytes` on disk.
+    """`degraded` while the database is away or writes still wait; `depth` writes take `bytes` on disk.
 
-    `refused` writes are in a separate file, because the database rejected them; `last_error` is the latest reason
-    for any of this, without a word of a message.
+    `refused` counts the writes that the database rejected, which are in a separate file. `last_error` is the latest
+    cause, without text of a message.
     """
 
     degraded: bool
@@ -221,10 +221,10 @@ class SpoolState:
 
 @record
 class StoreHealth:
-    """What kind of store it is, the state of its spool (None for a store without one), and whether commits wait.
+    """The kind of a store and the state of its parts; None for a part that it does not have.
 
-    `replication` is `synchronous` or `asynchronous`, as last seen; None without a replica. `read_replica` is `ok`,
-    `behind` or `away` where a replica is named for searches; they use the primary unless it is `ok`.
+    `replication` is `synchronous` or `asynchronous`, as last seen. `read_replica` is `ok`, `behind` or `away`; searches
+    use it if it is `ok`, else the primary.
     """
 
     kind: StoreKind
@@ -251,7 +251,7 @@ class StoreStats:
 
 @record
 class Stats:
-    """How much is kept, where, and with which parts."""
+    """How much is stored, where, and which parts are in use."""
 
     store: str
     tenant_id: str

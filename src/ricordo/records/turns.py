@@ -1,8 +1,7 @@
-"""What is kept, as frozen records: owner, message, turn, session; and what rooms bring to a prompt from it.
+"""What is stored of a conversation, as records (owner, message, turn, session), and what a prompt takes from it.
 
-A record is a value: it is compared by content, changed by copy and never knows a database. Times are
-timezone-aware and in UTC. A message is addressed through its turn (`<turn id>:query`, `:response`, `:1`…),
-so it needs no identifier of its own on disk.
+A record is a value: it is compared by content, changed by copy and never knows a database. Times are in UTC, with a
+time zone. The id of a message is made from its turn (`<turn id>:query`, `:response`, `:1`…), so it is not stored.
 """
 
 import hashlib
@@ -25,42 +24,42 @@ Json = Mapping[str, Any]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 DEFAULT_AGENT = "default"
 LOOKBACK = 12  # past turns that a question may refer to without a search
-RESERVED = "ricordo:"  # how the names of those begin who are no users: no user id may
+RESERVED = "ricordo:"  # prefix of owners that are not users, such as a library; a user id must not have it
 FAILURE = "failure"  # key of the metadata of an open turn: why there is no answer yet
 _OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
 
 
 @record
 class Owner:
-    """Whose memory it is: one tenant's user. Every key of every store begins with `Owner.key`."""
+    """The user of a tenant to whom data belongs. Every key of every store begins with `Owner.key`."""
 
     tenant_id: str
     user_id: str
 
     @property
     def key(self) -> UUID:
-        """One id for (tenant, user), derived and not looked up, so that a write needs no directory."""
+        """One id for tenant and user, computed from both, so that a write needs no lookup."""
         return _key_of(self.tenant_id, self.user_id)
 
     @property
     def is_reserved(self) -> bool:
-        """Whether this is no user but something of the tenant's own, such as its library."""
+        """Whether this is not a user but belongs to the tenant itself, such as its library."""
         return self.user_id.startswith(RESERVED)
 
 
 @lru_cache(maxsize=4_096)
 def _key_of(tenant_id: str, user_id: str) -> UUID:
-    return uuid5(_OWNERS, f"{len(tenant_id)}:" + tenant_id + user_id)  # what they are, however they write themselves
+    return uuid5(_OWNERS, f"{len(tenant_id)}:" + tenant_id + user_id)  # `+`: an enum of strings counts as its value
 
 
 def library_of(tenant_id: str) -> Owner:
-    """Whose the documents are that all users of a tenant share."""
+    """The owner of the documents that all users of a tenant share."""
     return Owner(tenant_id, f"{RESERVED}library")
 
 
 @record
 class Message:
-    """One role's words. `tokens` counts name, content and tool calls, without a model's per-message overhead."""
+    """What one role said. `tokens` counts name, content and tool calls, without a model's per-message overhead."""
 
     id: str
     role: Role
@@ -74,7 +73,7 @@ class Message:
     name: str | None = None
 
     def says_the_same(self, other: "Message | None") -> bool:
-        """Equal in everything but identity, time and token count: what makes a retry a retry."""
+        """Whether two messages are equal but for id, time and token count. Then one is a retry of the other."""
         return other is not None and _said(self) == _said(other) and same_json(_said(self)[2:], _said(other)[2:])
 
 
@@ -91,8 +90,8 @@ class Turn:
 
     `question` is missing where the user did not speak first (a greeting, an imported monologue); `answer` is
     missing while the turn is open. `counter` names the token counter behind the stored counts. `block_id` names the
-    archive block that holds the turn, `archived` tells that only the block does. `damage` says why the words are
-    missing, should the block be unreadable.
+    archive block that has the turn; if `archived`, its text is only there. `damage` says why the text is missing, if
+    the block cannot be read.
     """
 
     id: str
@@ -115,22 +114,22 @@ class Turn:
 
     @property
     def query(self) -> str:
-        """The user's words; empty when the turn has no question."""
+        """The text of the question; empty if the turn has none."""
         return self.question.content if self.question else ""
 
     @property
     def response(self) -> str | None:
-        """The answer's words; None while the turn is open."""
+        """The text of the answer; None while the turn is open."""
         return self.answer.content if self.answer else None
 
     @property
     def is_open(self) -> bool:
-        """Asked, not yet answered."""
+        """Whether it has a question and no answer yet."""
         return self.question is not None and self.answer is None
 
     @property
     def chunk_ids(self) -> tuple[str, ...]:
-        """What the answer cites."""
+        """The ids of the chunks that the answer cites."""
         return self.answer.chunk_ids if self.answer else ()
 
     @property
@@ -146,13 +145,13 @@ class Turn:
         return sum(message.tokens for message in self.messages)
 
     def answered(self, answer: Message, metadata: Json | None = None) -> "Turn":
-        """This turn with its answer; `metadata` is laid over what the question brought."""
+        """This turn with its answer; `metadata` is merged into that of the question, and replaces equal keys."""
         merged = {**self.metadata, **(metadata or {})}
         merged.pop(FAILURE, None)
         return replace(self, answer=answer, metadata=merged).sealed()
 
     def as_new(self) -> "Turn":
-        """The turn as it comes into a store, wherever it was before: plain, and in no topic yet."""
+        """The turn as a store first writes it: with its text, without topic, block or damage of another store."""
         if self.topic_id is None and self.block_id is None and not self.archived and not self.damage:
             return self
         return replace(self, topic_id=None, block_id=None, archived=False, damage="")
@@ -172,7 +171,7 @@ class Turn:
         return replace(self, checksum=checksum(self))
 
     def repeats(self, stored: "Turn") -> bool:
-        """Whether writing this turn where `stored` stands would change nothing that was said."""
+        """Whether this turn is `stored` again: a retry that adds nothing and changes nothing."""
         same_question = self.question.says_the_same(stored.question) if self.question else stored.question is None
         return (
             self.session_id == stored.session_id
@@ -180,33 +179,33 @@ class Turn:
             and (self.answer is None or stored.answer is None or self.answer.says_the_same(stored.answer))
             and (not self.steps or len(self.steps) == len(stored.steps))
             and all(a.says_the_same(b) for a, b in zip(self.steps, stored.steps, strict=False))
-            and self._brings_no_other_metadata(stored)
+            and self._has_same_metadata(stored)
         )
 
-    def _brings_no_other_metadata(self, stored: "Turn") -> bool:
+    def _has_same_metadata(self, stored: "Turn") -> bool:
         if self.answer and stored.answer:
             return same_json(self.metadata, stored.metadata)
-        return stored.carries(self.metadata)
+        return stored.has_metadata(self.metadata)
 
-    def carries(self, metadata: Json) -> bool:
-        """Whether each of these values is in the turn's metadata already."""
+    def has_metadata(self, metadata: Json) -> bool:
+        """Whether the turn's metadata contains all of these values."""
         return all(key in self.metadata and same_json(self.metadata[key], value) for key, value in metadata.items())
 
 
 def message_id(turn_id: str, part: str | int) -> str:
-    """The address of a message inside its turn: `query`, `response`, or the number of a step."""
+    """The id of a message: its turn, and `query`, `response` or the number of a step."""
     return f"{turn_id}:{part}"
 
 
 def turn_id_of(message: str) -> str:
-    """The turn that a message id points into."""
+    """The id of the turn in a message id."""
     return message.rpartition(":")[0]
 
 
 def checksum(turn: Turn, number: int | None = None) -> str:
-    """Eight bytes, in hex, over all that a turn says: silent damage to a stored turn is found by it.
+    """A checksum of eight bytes, in hex, over the content of a turn, to detect damage to a stored turn.
 
-    A new turn is not numbered yet: its number is given.
+    `number` is the number of a turn that does not have it yet.
     """
     asked_at = turn.created_at
     asked = asked_at.isoformat()
@@ -218,35 +217,36 @@ def checksum(turn: Turn, number: int | None = None) -> str:
             parts.append(canonical(_said(message)[2:]))
     if turn.metadata:
         parts.append(canonical(turn.metadata))
-    # The lengths say where one part ends, whatever characters the parts are made of.
+    # The lengths keep parts apart that contain the separator.
     parts.append(",".join([str(len(part)) for part in parts]))
     return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=8).hexdigest()
 
 
 def same_json(one: object, other: object) -> bool:
-    """Equal as JSON too, where 1, 1.0 and true are three things."""
+    """Whether two values are equal, also as JSON, where 1, 1.0 and true differ."""
     return one == other and canonical(one) == canonical(other)
 
 
-PROJECT_TAG = "project:"  # how the tag of a session's project begins
+PROJECT_TAG = "project:"  # prefix of the tag that names a session's project
 
 
 def project_tag(project: str) -> str | None:
-    """The tag of a project's sessions; None without a project."""
+    """The tag of the sessions of a project; None without a project."""
     return f"{PROJECT_TAG}{project}" if project else None
 
 
 def with_project(tags: Iterable[str], project: str) -> tuple[str, ...]:
-    """The tags of a session that belongs to a project, and to no other."""
+    """The tags with that of this project, and without that of another."""
     others = tuple(tag for tag in tags if not tag.startswith(PROJECT_TAG))
     return (*others, f"{PROJECT_TAG}{project}") if project else others
 
 
 @record
 class SessionInfo:
-    """A conversation as the list shows it. `last_turn` is the counter that numbers turns.
+    """The fields of a session. `last_turn` is the counter that numbers turns.
 
-    Messages, tokens and condensations are counted for `Session.info()` and a list with `counts`; else they are None.
+    `message_count`, `token_count` and `condensation_count` are set by `Session.info()` and by a list with `counts`;
+    else they are None.
     """
 
     id: str
@@ -301,13 +301,13 @@ class Chunk:
 
 
 def passage_digest(text: str) -> str:
-    """How a receipt names a longer text."""
+    """The digest by which a receipt refers to a longer text."""
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 @record
 class StoredReceipt:
-    """A turn's receipt as stored: JSON, with longer texts stored once per session or user, by digest of the text."""
+    """A turn's receipt as stored: JSON. Longer texts are stored once per session or user, under their digest."""
 
     session_id: str
     turn_number: int
@@ -317,10 +317,10 @@ class StoredReceipt:
 
 @record
 class TurnVectors:
-    """The vectors of a turn's messages, in order, by one embedder, and the words that the index has of them.
+    """The vectors of a turn's messages, in order, by one embedder, and their words for the index.
 
-    `checksum` is that of the turn as it was embedded: the vectors of a turn that has changed since are not valid.
-    `words` are empty where they were not stored; `ricordo.recall.stored_rows` has the bytes.
+    `checksum` is that of the embedded turn: if the turn has another one now, the vectors are out of date. `words` are
+    empty if they were not stored. `ricordo.recall.stored_rows` defines their bytes.
     """
 
     session_id: str
@@ -332,7 +332,7 @@ class TurnVectors:
 
 
 class IndexedTurn(NamedTuple):
-    """A turn without its text; `body` and `words` are those of its vectors, empty if there are none or it has changed.
+    """A turn without its text. `body` and `words` are those of its vectors, empty if there are none that are valid.
 
     Times are microseconds since 1970, as stored; `answered_at` is None without an answer.
     """
@@ -351,7 +351,7 @@ class IndexedTurn(NamedTuple):
 
 @record
 class Block:
-    """Cold turns of one topic, compressed together; `turn_numbers` are the ones it holds."""
+    """Archived turns of one topic, compressed together; `turn_numbers` are their numbers."""
 
     id: str
     topic_id: str
@@ -364,7 +364,7 @@ Place = Literal["new", "answer", "step"]
 
 
 def place(message: Message, newest: Turn | None) -> Place:
-    """Decide between a new turn, the newest turn's answer, and a step of it."""
+    """Where a message belongs: in a new turn, or as the answer or a step of the newest one."""
     if message.role == "user" or newest is None or newest.answer is not None:
         return "new"
     if message.role == "assistant" and not message.tool_calls:
@@ -373,7 +373,7 @@ def place(message: Message, newest: Turn | None) -> Place:
 
 
 def open_turn(turn: Turn, message: Message) -> Turn:
-    """`turn` with the message as its question, its answer, or its first step, addressed accordingly."""
+    """`turn` with the message as its question, its answer or its first step, and with the message id for that."""
     if message.role == "user":
         return replace(turn, question=replace(message, id=message_id(turn.id, "query")))
     if message.role == "assistant" and not message.tool_calls:
@@ -398,7 +398,7 @@ Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary"
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A passage of a stored message behind a label, kept by address like a line; without an `end`, to the end."""
+    """A passage of a stored message, from `start` to `end` or to its end, with a label before it."""
 
     message: Message
     label: str = ""
@@ -412,7 +412,7 @@ class Excerpt:
 
 @record
 class Remembered:
-    """A past message or fact brought back for this question; `excerpt` tells where its text is stored, if it is.
+    """A past message or fact that was recalled for this question; `excerpt` is the stored passage, if there is one.
 
     `score` and `reasons` are those of the search that found it.
     """
@@ -427,7 +427,7 @@ class Remembered:
 
 @record
 class Asked:
-    """What to find chunks for: the question as it reads without the talk, and what it points at."""
+    """What chunks are retrieved for: the standalone question, and what it refers to."""
 
     question: str
     references: "tuple[Resolved, ...]" = ()

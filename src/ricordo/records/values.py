@@ -1,4 +1,4 @@
-"""What every record is made with: `record`, a frozen dataclass whose values are made quickly, and `canonical` JSON."""
+"""How records are defined: `record`, a fast frozen dataclass, and `canonical` JSON, one spelling for each value."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
@@ -11,10 +11,11 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """Like `dataclass(frozen=True, slots=True)`, and not to be derived from; the class and its values are made quickly.
+    """Like `dataclass(frozen=True, slots=True)`, but faster; a record class cannot be subclassed.
 
-    `dataclasses` compiles six methods for each class: here it is `__init__` alone. It sets every field of a frozen
-    value with a call: here the value belongs to another class with the same slots until it is made.
+    `dataclasses` compiles six methods for each class; this compiles only `__init__`. `dataclasses` calls
+    `object.__setattr__` for every field of a frozen value; here the value has an unfrozen class with the same slots
+    until all fields are set.
     """
     made: Any = dataclass(slots=True, init=False, repr=False, eq=False)(cls)
     unfrozen = type(cls.__name__, (), {"__slots__": made.__slots__})

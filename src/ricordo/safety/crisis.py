@@ -24,7 +24,7 @@ from ricordo.settings import SafetySettings
 Category = Literal["self_harm", "abuse", "violence"]
 CATEGORIES: tuple[Category, ...] = ("self_harm", "abuse", "violence")
 TIERS = (1, 2, 3)
-SHIPPED = ("it", "en")
+SHIPPED = ("it", "en")  # languages, each with a file `data/crisis_<code>.toml`
 
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 
@@ -42,7 +42,7 @@ class CrisisRule:
     needs: tuple[str, ...]
     phrases: str
     together: tuple[tuple[str, ...], ...]
-    beginnings: str  # the first words of all groups: where none is found, no group is tried
+    beginnings: str  # the first words of all groups: if none is found, no group is tried
     unless: tuple[str, ...]
 
 
@@ -63,8 +63,8 @@ class CrisisPhrases:
     quiet: str
     contexts: Mapping[str, str]
     triggers: str
-    needing: Mapping[str, Sequence[int]]  # which rules need a word with this beginning
-    lengths: Sequence[int]  # of these beginnings
+    needing: Mapping[str, Sequence[int]]  # the indexes of the rules that need a word with this prefix
+    lengths: Sequence[int]  # of these prefixes
 
 
 def shipped_phrases(language: str | None = None) -> tuple[CrisisPhrases, ...]:
@@ -194,7 +194,7 @@ LONGEST_END = 12_000  # characters read at each end of a long text; pasted text 
 
 @dataclass(frozen=True, slots=True)
 class Crisis:
-    """What was seen. Tier 1: distress, worry for another. 2: ideation, disclosure. 3: a plan, a means, danger now."""
+    """A crisis. Tier 1: distress, worry for another. 2: ideation, disclosure. 3: a plan, a means, danger now."""
 
     tier: int
     rule: str

@@ -1,7 +1,7 @@
-"""The fence: a line before and a line after stored text, and nothing inside that could pass for either.
+"""The fence: a line before and a line after stored text in a prompt, and nothing inside that looks like either.
 
-The texts that a prompt shows as data go in. A marker that occurs in none of them comes out, the two lines with it, and
-each text with roles, template tokens, headings and fences defused, without hidden characters. Every text is fenced and
+In: the texts that a prompt shows as data. Out: a marker that occurs in none of them, the two lines with the marker, and
+the texts with roles, template tokens, headings and fences defused, without hidden characters. Every text is fenced and
 defused, whether or not it looks suspicious.
 """
 
@@ -77,13 +77,13 @@ _DIGITS = re.compile("[0-9]+")
 
 
 def marker(texts: Iterable[str], salt: str = "", source: Iterable[str] | None = None) -> str:
-    """A short word that none of the texts contains, derived from them, or from `source` where it should last."""
+    """A short word that none of the texts contains, derived from them, or from a lasting `source`."""
     fenced = tuple(texts)
     whole = "\n".join(fenced)
     made_of = fenced if source is None else tuple(source)
     joined = whole if source is None else "\n".join(made_of)
     seed = sha256(f"{salt}\n{[len(text) for text in made_of]}\n{joined}".encode("utf-8", "surrogatepass"))
-    # Digits are the same in every case: where the word's longest run of them is not found, the word is not.
+    # Digits have no upper or lower case: if the longest run of digits is not found, the word is not.
     while (
         max(_DIGITS.findall(word := seed.hexdigest()[:MARKER_LENGTH]), key=len, default="") in whole
         and word in whole.casefold()
@@ -195,7 +195,7 @@ _defused_cached = lru_cache(maxsize=1_024)(_defused)
 
 
 def fenced(text: str, code: str) -> str:
-    """A text, defused, between fences of its own."""
+    """A defused text between its own fences."""
     safe = defuse(text)
     word = marker((safe,))
     return f"{open_fence(word, code)}\n{safe}\n{close_fence(word, code)}"

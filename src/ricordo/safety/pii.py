@@ -46,7 +46,7 @@ def find_pii(text: str) -> tuple[PiiSpan, ...]:
 
 
 def _places(text: str, pattern: re.Pattern[str], is_valid: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
-    """Where a kind occurs; of a match, the longest valid prefix counts."""
+    """Where a kind occurs; of each match, the longest valid prefix is used."""
     at = 0
     while match := pattern.search(text, at):
         at = match.start() + 1
@@ -212,19 +212,19 @@ _NAMES = r"(?:pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|access[_-]?key
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether a long word looks random: capitals, small letters and several digits, mostly different signs."""
+    """Whether a long word looks random: upper and lower case, several digits, mostly different characters."""
     digits = sum(sign.isdigit() for sign in value)
     kinds = any(map(str.isupper, value)) + any(map(str.islower, value)) + (digits >= 4)
     return kinds == 3 and len(set(value)) >= 16
 
 
 def _is_value(value: str) -> bool:
-    """Whether an unquoted value is more than a word of a program: it has a digit, and it is not masked already."""
+    """Whether an unquoted value may be a secret: it has a digit, and it is not masked already."""
     return value != SECRET and any(map(str.isdigit, value))
 
 
 def _is_password(value: str) -> bool:
-    """Whether a word after "my password is" is one: it has a digit or a sign, as words of a sentence have not."""
+    """Whether a word after "my password is" is a password: it has a digit or a sign, unlike ordinary words."""
     return value != SECRET and any(sign.isdigit() or sign in "!@#$%^&*+=_" for sign in value)
 
 
@@ -240,7 +240,7 @@ def _may_hold_secret() -> re.Pattern[str]:
 
 @cache
 def _secrets() -> tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...]:
-    """Where a secret is the `value`, and what else it must be."""
+    """Patterns with the secret as group `value`, each with a check of it."""
     return (
         (
             re.compile(
@@ -250,7 +250,7 @@ def _secrets() -> tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...]:
         ),
         (re.compile(r"(?i)\b\w[\w+.-]*://[^\s/:@]*:(?P<value>[^\s/@]+)@"), _is_new),
         (re.compile(r"(?i)\b(?:bearer|basic)\s+(?P<value>[\w.+/~-]{12,}=*)"), _is_new),
-        # Tokens that say by their beginning whose they are, and JSON web tokens.
+        # Tokens with the prefix of their issuer, and JSON web tokens.
         (
             re.compile(
                 r"(?<![\w-])(?P<value>(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[\w-]{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"

@@ -34,7 +34,7 @@ ENCODED = "encoded_blob"
 REPETITION = "repetition"
 
 STANDING_ORDER = "standing_order"
-# Opens a wish for all later answers; words about the model and its rules, which no such wish has.
+# The beginning of a wish for all later answers; words about the model and its rules, which a wish must not have.
 _WISH = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[\s,:]*")
 _POLITE = AnyLanguage(r"\b(?:<facts.polite>)\b")
 _OF_THE_MODEL = AnyLanguage(r"\b(?:<statements.orders_anywhere>|<statements.hijacks>)\b|https?:|www\.")
@@ -77,9 +77,10 @@ def signals(text: str) -> tuple[str, ...]:
 
 
 def said_signals(text: str, origin: Trust) -> tuple[str, ...]:
-    """The signals of a text that someone said. A user's plain wish for all later answers counts as a weak one.
+    """The signals of a message. A user's plain wish for all later answers counts as a weak signal.
 
-    "From now on answer in Dutch" is such a wish: without its opening it has no signal and does not speak of the model.
+    "From now on answer in Dutch" is a plain wish: without its beginning it has no signal and does not mention the
+    model.
     """
     found = signals(text)
     if not found or _GROUPS[origin] != "own" or not _WISH.search(text):
@@ -140,7 +141,7 @@ _GROUPS: dict[Trust, Group] = {
     "tool": "foreign",
     "document": "foreign",
 }
-# What was said is always stored; what is derived from it may be dropped.
+# Messages are always stored; what is derived from them may be dropped.
 _SAID: frozenset[Subject] = frozenset({"message", "chunk"})
 
 Kind = Literal["said", "derived"]

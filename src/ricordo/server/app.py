@@ -1,7 +1,7 @@
 """The server: the FastAPI application around one `Service`, its scheduler, and `run`, which serves it with uvicorn.
 
-In: the location of the data, the settings, the options. `run` returns when the process was told to stop and the running
-answers are finished. PostgreSQL may be unavailable, even at the start.
+In: the location of the data, the settings, the options. `run` returns after a signal to stop, once the running answers
+are finished. PostgreSQL may be unavailable, even at the start.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ log = logging.getLogger("ricordo.server")
 
 DESCRIPTION = "Conversational memory: keeps every turn, understands follow-ups, knows a person, explains every prompt."
 PAGE_FOLDER = Path(__file__).parent.parent / "web"
-TICK = 2.0  # seconds between two rounds
+TICK = 2.0  # seconds between two rounds of the scheduler
 AT_ONCE = 8  # jobs in one round
 # Collect garbage less often than by default: under load each collection stops all threads. A larger threshold would
 # cost memory, because one object in a cycle can hold all passages of a prompt.
@@ -68,7 +68,7 @@ _ERRORS = {
     405: "The address does not take this method",
     409: "It conflicts with what is stored",
     413: "The body is too large",
-    421: "The Host header names another machine (without authentication)",
+    421: "The Host header names another machine, which is refused without authentication",
     422: "The input is not valid",
     429: "The rate limit is exceeded",
     500: "An internal error occurred",
@@ -151,7 +151,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
 
 
 def _complete_openapi(app: FastAPI) -> None:
-    """Describe problems and credentials in the OpenAPI document as they are."""
+    """Add the real error responses and credentials to the OpenAPI document."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -228,7 +228,7 @@ class Scheduler:
             for operation, step in (
                 ("wishes", self._service.jobs.flush),
                 ("cleanup", self.cleanup),
-                ("jobs", self.take_up),
+                ("jobs", self.run_jobs),
                 ("keys", self._service.note_keys),
             ):
                 if self._closing.is_set():
@@ -260,8 +260,8 @@ class Scheduler:
                 if result.errors:
                     service.store.jobs.end_lease(name, holder)
 
-    def take_up(self) -> None:
-        """Run due jobs one at a time: a lease that waits behind another job could expire."""
+    def run_jobs(self) -> None:
+        """Run due jobs. Each is leased only when it can run, because a lease that waits could expire."""
         for _ in range(AT_ONCE):
             job = self._service.jobs.take()
             if job is None:
@@ -280,7 +280,7 @@ def run(
     llm: LLM | None = None,
     started: Callable[[int], None] | None = None,
 ) -> None:
-    """Serve until the process is told to stop; `started` is called with the port once it is listening."""
+    """Serve until a signal to stop; `started` is called with the port once the server is listening."""
     _check_settings(settings)
     check_port(options.host, options.port)
     handler = configure_logging(options.log_level)
@@ -298,7 +298,7 @@ def run(
 
 
 def _check_settings(settings: Settings) -> None:
-    """Raise at the start the errors that the first request would meet."""
+    """Raise now the errors that the first request would raise."""
     from ricordo.engine.core import choose_llms
 
     check_id("tenant_id", settings.tenant_id)
@@ -307,14 +307,14 @@ def _check_settings(settings: Settings) -> None:
 
 
 def _tune_gc() -> None:
-    """Collect garbage seldom, and exclude the objects that live as long as the server."""
+    """Collect garbage rarely, and exclude the objects that live as long as the server."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
 
 
 def limit_malloc_arenas() -> None:
-    """Limit the malloc arenas of glibc: with one for each thread, freed memory is seldom reused.
+    """Limit the malloc arenas of glibc: with one for each thread, freed memory is rarely reused.
 
     Does nothing with another C library, or if MALLOC_ARENA_MAX is set.
     """

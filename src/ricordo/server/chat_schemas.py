@@ -166,7 +166,7 @@ class ChatOut(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """A session. A list counts the messages, tokens and condensations of sessions whose turns it has time to read.
+    """A session. In a list the counts are null for sessions whose turns were not read, because there were too many.
 
     `opening` is the beginning of its first question, where it has no title.
     """

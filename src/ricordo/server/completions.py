@@ -2,8 +2,8 @@
 
 The last user message is the question. The client's system message is the base prompt, and its earlier messages are the
 history; memory adds profile, summary, recalled messages and passages. A request with the question alone gets the stored
-history. The session is the named one, or else the one whose turns are the history that the client sends: the same
-opening alone joins no two chats. Without a model the chat answers as it does everywhere.
+history. The session is the named one, or else the one whose turns are the whole history that the client sends; an
+equal beginning is not enough. Without a model the chat answers as on the other faces.
 """
 
 import json
@@ -82,17 +82,17 @@ class PreparedCompletion:
 
     @property
     def digest(self) -> str:
-        """What tells the answers of one turn apart: a turn with tool calls has several."""
+        """The digest of the request: a turn with tool calls has several answers, each to another request."""
         return sha256(json.dumps([self.sent.messages, self.options], default=str).encode()).hexdigest()
 
     @property
     def answer_name(self) -> str:
-        """The name under which the running answer is found; the same request has the same."""
+        """The key of the running answer; a repeated request has the same key."""
         return f"{self.turn_id}/{self.digest[:16]}"
 
     @property
     def object_id(self) -> str:
-        """What the id of an object in OpenAI's format is made of."""
+        """The part of an OpenAI object id that comes from the answer."""
         return sha256(f"{self.turn_id}/{self.digest}".encode()).hexdigest()[:40]
 
 
@@ -156,7 +156,7 @@ class Completions:
         return replace(prepared, turn=turn)
 
     def _drop_replaced(self, prepared: PreparedCompletion) -> None:
-        """Delete the turn of which the question asks a new version; that version keeps its answer."""
+        """Delete the turn that this question replaces; the new turn keeps the old answer as an earlier version."""
         if (old := prepared.replaces) is not None:
             self._memory.store.turns.delete(old.owner, old.session_id, [old.turn_number])
 
@@ -226,7 +226,7 @@ class Completions:
     def _deltas(
         self, prepared: PreparedCompletion, context: Context, stop: Callable[[], bool]
     ) -> Generator[Event, None, Answered]:
-        """The answer in pieces; one that is stopped ends where it is."""
+        """The answer in pieces. If it is stopped, the text so far is the answer."""
         pieces = self._pieces(prepared, context)
         said: list[str] = []
         try:
@@ -312,7 +312,7 @@ class Completions:
             "stopped": bool(answered and STOPPED in answered.notes),
         }
         response = ChatResponse(prepared.sent.question, text, (), "other", 0.0, prepared.session_id, metadata)
-        if answered is None:  # the same answer as often as it is wanted
+        if answered is None:  # the stored answer, for every choice
             metadata["choices"] = [_choice(response)] * (prepared.choices - 1)
         return response
 
@@ -335,7 +335,7 @@ def _choice(response: ChatResponse) -> dict[str, Any]:
 
 
 def _exhausted(pieces: Generator[str, None, Answered]) -> Answered:
-    """What a generator returns in the end."""
+    """The return value of a generator, after running it to the end."""
     while True:
         try:
             next(pieces)

@@ -91,7 +91,7 @@ class ConnectionLimits:
                 del self._counts[address]
 
     def set_waiting(self, connection: Any, *, waiting: bool) -> None:
-        """Remember whether a connection still owes its request, the longest waiting first."""
+        """Note whether the request of a connection is incomplete; the longest waiting connection comes first."""
         if not waiting:
             self._waiting.pop(connection, None)
         elif connection in self._addresses:

@@ -1,8 +1,8 @@
 """Conversations in OpenAI's format: a conversation is a session, and its items are the messages of the session's turns.
 
 In: items (messages, tool calls and their outputs, anything else that is JSON). Out: the same items in order, each with
-an id. They are stored as ordinary turns, so they are recalled, summarised and learned from, and turns that came in
-another way are items too. The id of an item says where its message is; an id that the client chose is kept with it.
+an id. They are stored as ordinary turns, so they are recalled, summarised and learned from; and turns that were
+written in another way are items too. The id of an item contains that of its message, unless the client chose the id.
 """
 
 import json
@@ -33,7 +33,7 @@ MOST_ITEMS = 20  # in one request
 TURNS_READ = 50  # at once
 PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
 TEXT_TYPES = {"assistant": "output_text"}  # of a role; else input_text
-_LOCKS = tuple(threading.Lock() for _ in range(64))  # items of one request stay together
+_LOCKS = tuple(threading.Lock() for _ in range(64))  # so that the items of one request are consecutive
 
 Json = Mapping[str, Any]
 
@@ -57,7 +57,7 @@ class Conversations:
         self._spill = ItemCollection(memory, SPILLED)
 
     def create(self, conversation_id: str, items: Sequence[Json], metadata: Json | None) -> dict[str, Any]:
-        """A new conversation with its first items; a request that is sent again finds it as it is."""
+        """A new conversation with its first items; a repeated request returns the existing one."""
         pairs = check_pairs(metadata)
         known = self._memory.store.sessions.get(self._owner, conversation_id)
         if known is not None:
@@ -76,7 +76,7 @@ class Conversations:
         return known
 
     def update(self, conversation_id: str, metadata: Json | None) -> dict[str, Any]:
-        """Replace what a client keeps with a conversation."""
+        """Replace the metadata of a conversation."""
         info, pairs = self.get(conversation_id), check_pairs(metadata)
         session = self._memory.session(info.id, user_id=self._owner.user_id, agent_id=info.agent_id)
         return shown_conversation(session.update(metadata={**info.metadata, CONVERSATION: pairs}))
@@ -108,7 +108,7 @@ class Conversations:
         return self._find(self.get(conversation_id), item_id).value
 
     def delete_item(self, conversation_id: str, item_id: str) -> dict[str, Any]:
-        """Delete one item out of the memory: its turn is written again without it, the other items keep their ids."""
+        """Delete one item: its turn is written again without it. The other items keep their ids."""
         info = self.get(conversation_id)
         with self._lock(info.id):
             gone = self._find(info, item_id)
@@ -150,7 +150,7 @@ class Conversations:
         return added
 
     def _answered_already(self, session_id: str, kept: KeptItem) -> Message | None:
-        """The newest answer, if it is what a client adds: it was given here, and the client keeps what it got."""
+        """The newest answer, if the client adds the same text: then it was generated here and is stored already."""
         if kept.fields["role"] != "assistant" or kept.fields.get("tool_calls"):
             return None
         newest = next(iter(self._memory.store.turns.page(self._owner, session_id, last=1)), None)
@@ -211,7 +211,7 @@ class Conversations:
     def _without(self, gone: PlacedItem) -> list[Message]:
         """The messages of a turn without one item.
 
-        Steps after a step that is gone get other numbers; the item of a step keeps its id, if it is the only one there.
+        Steps after a removed step get other numbers; an item that is alone in its step keeps its id.
         """
         left: list[Message] = []
         moves = False
@@ -244,7 +244,7 @@ def shown_conversation(info: SessionInfo) -> dict[str, Any]:
 
 
 def plain_item(item: Json) -> dict[str, Any]:
-    """An item as it is stored: of a message with one plain text only role and words, so that nothing is kept twice."""
+    """An item as it is stored. Of a message with one text only role and text are kept."""
     parts = item.get("content")
     if item.get("type", "message") != "message" or not isinstance(parts, list) or len(parts) != 1:
         return {key: value for key, value in item.items() if not (key == "type" and value == "message")}
@@ -270,12 +270,12 @@ def shown_item(item: Json, stored_in: str, position: int = 0) -> dict[str, Any]:
 
 
 def text_type(role: str) -> str:
-    """The type of a part with the words of a role."""
+    """The type of a text part, by role."""
     return TEXT_TYPES.get(role, "input_text")
 
 
 def text_part(role: str, text: str) -> dict[str, Any]:
-    """Words as a part of a message."""
+    """A text as a part of a message."""
     more: dict[str, Any] = {"annotations": [], "logprobs": []} if role in TEXT_TYPES else {}
     return {"type": text_type(role), "text": text, **more}
 
@@ -301,7 +301,7 @@ def _shrunk(message: Message, position: int, items: int) -> Message | None:
     """A message without one of its items; None if it has no other."""
     if items == 1:
         return None
-    words = items - len(message.tool_calls)  # 1 if there are words before the calls
+    words = items - len(message.tool_calls)  # 1 if there is text before the calls
     if position < words:
         return replace(message, content="")
     calls = tuple(call for at, call in enumerate(message.tool_calls) if at != position - words)

@@ -1,4 +1,4 @@
-"""Authentication: API keys (`rk_<id>_<secret>`) and JSON Web Tokens, and the caller that a valid one stands for.
+"""Authentication: API keys (`rk_<id>_<secret>`) and JSON Web Tokens, and the caller that a valid one belongs to.
 
 Only the digest of an API key is stored; that is enough for a random secret. A looked-up key is cached for five seconds,
 so that a request needs no query and a key revoked elsewhere is refused soon; during an outage, for an hour.
@@ -48,7 +48,7 @@ MAX_JWKS_BYTES = 256 * 1024
 MAX_LOGGED_KEYS = 10
 ALGORITHMS = ("RS256", "ES256")  # of tokens that are verified with a JWKS
 USER_SCOPES = frozenset({"chat", "read", "write"})
-_REFUSED_ROLES = ("anon", "service_role", "supabase_admin")  # Supabase's roles that stand for no single user
+_REFUSED_ROLES = ("anon", "service_role", "supabase_admin")  # Supabase's roles that are not those of a single user
 
 
 class AuthError(RicordoError):
@@ -74,7 +74,7 @@ class Caller:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The same for two requests that may do the same by the same credential; a renewed token is the same."""
+        """Equal for requests with the same credential and rights; a renewed token of a user is equal too."""
         return (self.tenant_id, self.user_id or "", self.credential, self.key_id, *sorted(self.scopes))
 
     @property
@@ -150,7 +150,7 @@ class ApiKeys:
         self._store = store
         self._clock = clock
         self._on_disk = on_disk
-        self._confirmed: dict[str, tuple[float, ApiKey]] = {}  # what the file on disk lacks
+        self._confirmed: dict[str, tuple[float, ApiKey]] = {}  # not in the file on disk yet
         self._saved_at: LRU[str, float] = LRU(MAX_CACHED_KEYS)
         self._cached: LRU[str, tuple[float, ApiKey | None]] = LRU(MAX_CACHED_KEYS)
         self._used: dict[str, ApiKey] = {}
@@ -238,7 +238,7 @@ class JwtVerifier:
         self._jwks = _Jwks(options.jwt_jwks) if options.jwt_jwks else None
 
     def verify(self, token: str) -> Caller:
-        """The user that a token stands for, or AuthError. Supabase's claims are understood."""
+        """The caller of a token, or AuthError. Supabase's claims are supported."""
         claims = self._claims(token)
         role = claims.get("role")
         if role in _REFUSED_ROLES:
@@ -281,7 +281,7 @@ class JwtVerifier:
 
 
 class _Jwks:
-    """The public keys of a JWKS, cached, from a URL or a file. What cannot be used is logged once, and left out."""
+    """The public keys of a JWKS, cached, from a URL or a file. Keys that cannot be used are logged once and ignored."""
 
     def __init__(self, location: str) -> None:
         self._location = location
@@ -293,7 +293,7 @@ class _Jwks:
     def key(self, key_id: object) -> jwt.PyJWK:
         """The key with that id; without an id, the only key of the set."""
         if self._is_due(key_id) and self._lock.acquire(blocking=self._find(key_id) is None):
-            try:  # a known key is used meanwhile by other threads
+            try:  # other threads use the known keys meanwhile
                 if self._is_due(key_id):
                     self._fetch()
             finally:

@@ -1,9 +1,9 @@
 """Idempotency keys: a POST that is sent again with the same `Idempotency-Key` gets the first response again.
 
-Successful responses are kept in this process for a day, in a bounded cache by credential, scopes, user and key: what a
-credential may do was checked for each. A second request that arrives while the first runs waits for it. The same
-key with another body is refused. Streams are not cached: the key determines the turn id (`turn_id_for`), and the stream
-of a turn can be read again. Nor are responses that hold a secret (`Cache-Control: no-store`): they are shown once.
+Successful responses are kept in this process for a day, in a bounded cache by credential, scopes, user and key. A
+second request that arrives while the first runs waits for it. The same key with another body is refused. Streams are
+not cached: the key determines the turn id (`turn_id_for`), and the stream of a turn can be read again. Responses with a
+secret (`Cache-Control: no-store`) are not cached either: they are shown once.
 """
 
 import asyncio
@@ -95,7 +95,7 @@ class IdempotencyMiddleware:
                 await response(scope, receive, send)
                 return
             if kept.secret:
-                detail = "this was done, and its response is shown once: it held a secret, which is not stored"
+                detail = "this was done already; its response contained a secret and is shown only once"
                 await problem_response(409, detail, Request(scope))(scope, receive, send)
                 return
             if kept.messages:
@@ -152,7 +152,7 @@ class IdempotencyMiddleware:
     def _store(
         self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, messages: list[Message], status: int, size: int
     ) -> None:
-        if status >= 400:  # nothing was done, and the same request may work later
+        if status >= 400:  # nothing was changed, and the same request may succeed later
             self._responses.pop(name)
             return
         kept.owner = scope["state"].get("owner")

@@ -1,8 +1,8 @@
-"""A file of API keys that were valid lately, so that they work after a restart while the database is away.
+"""A file of recently valid API keys, so that they work after a restart while the database is away.
 
-It holds digests, owners and scopes, never a key or its name, and is signed: an entry cannot be added by writing the
-file. Each entry expires an hour after the database last confirmed the key. The file is in the spool directory, where
-processes of one machine share it, with mode 0600.
+It has digests, owners and scopes, never a key or its name. It is signed, so that an entry cannot be added by editing
+the file. Each entry expires an hour after the database last confirmed the key. The file is in the spool directory,
+where processes of one machine share it, with mode 0600.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class KeyCache:
         self.now = clock
 
     def load(self) -> dict[str, tuple[float, ApiKey]]:
-        """The keys that have not expired; none if the file is missing, damaged or not signed by us."""
+        """The keys that have not expired; none if the file is missing, damaged or has a wrong signature."""
         try:
             signature, _, body = self._path.read_bytes()[:MAX_BYTES].partition(b"\n")
             if not hmac.compare_digest(signature, self._sign(body)):

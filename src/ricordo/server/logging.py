@@ -71,7 +71,7 @@ def remove_handler(handler: logging.Handler) -> None:
 
 
 def failure_fields(error: BaseException) -> dict[str, Any]:
-    """What may be logged of an exception: its class name and the code lines it passed."""
+    """The loggable part of an exception: its class name and the code lines it passed."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     passed = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
     return {"failure": type(error).__name__, "passed": passed}

@@ -112,9 +112,9 @@ def _percentile(times: Sequence[float], percent: int) -> float | None:
 
 
 class CountingStore:
-    """A store that counts turns and summaries written, and writes that failed. Everything else is the store's own.
+    """A store that counts the turns and summaries it writes, and failed writes.
 
-    `failing_since` is since when writes fail because the store is unavailable; None once one succeeds.
+    `failing_since` is the time since which writes fail because the store is unavailable; None after a success.
     """
 
     def __init__(self, store: Store, metrics: Metrics) -> None:
@@ -174,7 +174,7 @@ class _CountingTurns:
 
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
         stored = self._store.write("message", lambda: self._turns.add_message(turn, acknowledged_at=acknowledged_at))
-        if stored.id == turn.id:  # it began a turn; otherwise it was added to one
+        if stored.id == turn.id:  # else the message was added to an existing turn
             self._metrics.turns.inc()
         return stored
 
@@ -315,17 +315,17 @@ class DailySeries:
 
     def _sizes(self, tenant_id: str, names: list[str], counted: DailyCounts) -> list[dict[str, Any]]:
         """The size of the store today, and an estimate for earlier days from the number of turns at that time."""
-        held = self._store.stats(tenant_id)
-        if held.bytes_on_disk is None:
+        stored_now = self._store.stats(tenant_id)
+        if stored_now.bytes_on_disk is None:
             return []
-        sizes = [{"day": names[-1], "bytes": held.bytes_on_disk, "estimated": False}]
-        turns = held.turns
+        sizes = [{"day": names[-1], "bytes": stored_now.bytes_on_disk, "estimated": False}]
+        turns = stored_now.turns
         for name, later in zip(reversed(names[:-1]), reversed(names), strict=False):
             turns -= counted.on(later)["turns"]
-            if not counted.complete or held.turns == 0:
+            if not counted.complete or stored_now.turns == 0:
                 break
-            share = max(turns, 0) / held.turns
-            sizes.append({"day": name, "bytes": round(held.bytes_on_disk * share), "estimated": True})
+            share = max(turns, 0) / stored_now.turns
+            sizes.append({"day": name, "bytes": round(stored_now.bytes_on_disk * share), "estimated": True})
         return sizes[::-1]
 
 

@@ -109,7 +109,7 @@ class GuardMiddleware:
                 self._record(scope, request_id, status, perf_counter() - started_at)
 
     async def _reject(self, scope: Scope, headers: Headers) -> Response | None:
-        """The response for a request that does not reach the application."""
+        """The response that refuses a request; None if it may reach the application."""
         path, request = scope["path"], Request(scope)
         if "transfer-encoding" in headers and "content-length" in headers:  # a proxy may read another body than we do
             response = problem_response(400, "send either Content-Length or Transfer-Encoding, not both", request)
@@ -134,7 +134,7 @@ class GuardMiddleware:
         return None
 
     async def _is_valid(self, credential: str) -> bool:
-        """Whether a credential belongs to a caller; True if that cannot be told, which the routes answer."""
+        """Whether a credential is valid; True if that cannot be checked now, because the routes answer that case."""
         try:
             await run_in_threadpool(self._service.caller, credential)
         except AuthError:
@@ -347,8 +347,8 @@ class RateLimiter:
 class RequestLimits:
     """The limits that every request is checked against.
 
-    Once an address has sent many refused credentials, its unknown ones are verified before anything else is done for
-    them. A valid one is never refused because of others from the same address, which may be a proxy.
+    After many refused credentials from an address, an unknown credential from it is verified first. A valid one is
+    never refused because of others from the same address, which may be a proxy.
     """
 
     def __init__(self, requests_per_minute: int) -> None:
@@ -371,11 +371,11 @@ class RequestLimits:
         return bearer_token(headers.get("authorization"))
 
     def refusal(self, scope: Scope) -> tuple[str, float]:
-        """What to answer an invalid credential of an address that had many refused, and the seconds to wait."""
+        """The error for an invalid credential of an address that sent many refused ones, and the seconds to wait."""
         return "too many credentials were refused; wait a minute", self._unauthorized.retry_after(_address(scope))
 
     def record(self, scope: Scope, headers: Headers, status: int) -> None:
-        """Learn from a response which credentials are valid, and which addresses send invalid ones."""
+        """Note by the response which credentials are valid, and which addresses send invalid ones."""
         if bearer_token(headers.get("authorization")) is None:
             return
         if status == 401:
@@ -391,7 +391,7 @@ def _address(scope: Scope) -> str:
 def _client_key(scope: Scope, headers: Headers) -> str:
     """The digest of a request's credential, or else of its address.
 
-    Of a token the signature is left out: it can be spelled in many ways, and what it signs in one.
+    The signature of a token is left out, because one signature can be encoded in several ways.
     """
     credential = bearer_token(headers.get("authorization"))
     if credential and not is_api_key(credential):

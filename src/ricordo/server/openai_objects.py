@@ -1,7 +1,7 @@
 """Objects in OpenAI's format: their schemas, and those that a client can ask for again.
 
-Responses and stored chat completions are items of their user in the store. An object is deleted with its session and
-with its turn, because it repeats what was said there.
+Responses and stored chat completions are stored as adapter items of their user. An object is deleted with its session
+and with its turn, because it contains their text.
 """
 
 import json
@@ -149,7 +149,7 @@ class OpenAIError(BaseModel):
 class StoredObject:
     """An object, what its client sent for it, its session and turn, and the name of its running answer.
 
-    Without a turn it stays until its session goes; without a session, until it is deleted.
+    Without a turn it is deleted with its session; without a session it stays until it is deleted itself.
     """
 
     value: Json
@@ -168,7 +168,7 @@ class StoredObjects:
         self._items = ItemCollection(memory, collection)
 
     def put(self, given: StoredObject) -> bool:
-        """Keep an object, over an older one of its id; False if the database cannot: it is given all the same."""
+        """Store an object, or replace the one with its id. False if the store fails; the response is sent anyway."""
         kept = {"object": given.value, "sent": list(given.sent), "answer": given.answer_name}
         body, tag = json.dumps(kept).encode(), given.value["id"]
 
@@ -183,7 +183,7 @@ class StoredObjects:
             self._items.write(self._owner, work)
         except StoreError as error:  # it is away, or the session was deleted meanwhile
             about = {"operation": "keep", "tenant_id": self._owner.tenant_id, "user_id": self._owner.user_id}
-            log.warning("an object could not be kept: %s", type(error).__name__, extra=about)
+            log.warning("an object could not be stored: %s", type(error).__name__, extra=about)
             return False
         return True
 
@@ -205,10 +205,10 @@ class StoredObjects:
 
     def _find(self, object_id: str, field: str = "id") -> StoredItem:
         if not is_id(object_id):
-            raise ObjectNotFound(field, "there is nothing of this id for this user")
+            raise ObjectNotFound(field, "nothing with this id exists for this user")
         found = self._items.read(self._owner, lambda items: items.find(_PLACE, tag=object_id, limit=1))
         if not found:
-            raise ObjectNotFound(field, f"there is nothing of the id {object_id!r} for this user")
+            raise ObjectNotFound(field, f"nothing with the id {object_id!r} exists for this user")
         return found[0]
 
 

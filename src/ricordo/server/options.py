@@ -33,9 +33,9 @@ class ServerOptions:
     Without `auth` every request is accepted, which is allowed on a loopback address alone. `jwt_jwks` (a URL or file)
     excludes `jwt_secret`: a token must not choose how it is verified. `jwt_tenant` is the tenant of tokens without the
     claim `jwt_tenant_claim`. `connections_per_address` does not count for loopback addresses, where a proxy may be.
-    `spool` is the directory where writes wait during an outage of PostgreSQL; empty is one in the state folder of the
-    user, `off` is none: then they fail. With `key_cache` it also has the digests of valid API keys, for a restart
-    during an outage. `mcp_tools` are the MCP tools that are listed: `core` or `all`; all can be called.
+    `spool` is the directory where writes wait during an outage of PostgreSQL; empty means one in the state folder of
+    the user; with `off` writes fail. With `key_cache` it also has the digests of valid API keys, for a restart during
+    an outage. `mcp_tools` are the listed MCP tools, `core` or `all`; all can be called.
     """
 
     host: str = "127.0.0.1"
@@ -115,7 +115,7 @@ def check_port(host: str, port: int) -> None:
 def chosen_spool(url: str, options: ServerOptions, settings: Settings | None = None) -> str:
     """The spool of a server: that of its options, else of the settings, else `on` for PostgreSQL.
 
-    Where the directory of that last choice cannot be made, writes fail during an outage, and the log says so.
+    If the directory of that default cannot be created, writes fail during an outage, and a warning is logged.
     """
     if options.spool:
         return options.spool

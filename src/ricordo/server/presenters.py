@@ -33,7 +33,7 @@ OPENING_LENGTH = 80
 MOST_SUMMARIES = 20  # of a session in a list of sessions
 CURVE_POINTS = 30
 SNIPPET_LENGTH = 240
-STEPS = ("load", "understand", "retrieve", "compose", "answer", "store")  # as they follow; stores sort metadata by name
+STEPS = ("load", "understand", "retrieve", "compose", "answer", "store")  # in order; stores sort metadata by name
 _POINTED = re.compile(r"turn-(\d{1,9}):")
 _WORD = re.compile(r"\w+", re.UNICODE)
 
@@ -50,7 +50,7 @@ def session_out(session: SessionInfo, opening: str | None = None) -> dict[str, A
 
 
 def derived_out(store: Store, session: SessionInfo) -> list[dict[str, Any]]:
-    """The topics and summaries of a session, each with its time, its words and a turn to open."""
+    """The topics and summaries of a session, each with its time, its text and a turn number to link to."""
     topics = store.topics.load(session.owner, session.id).topics
     summaries = store.people.summaries(session.owner, session_id=session.id, limit=MOST_SUMMARIES)
     return [
@@ -129,11 +129,11 @@ def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
 
 
 def fact_sentence(fact: Fact) -> str:
-    """A fact as a whole sentence to the user, in the second person where it is sure: "You live in Turin."."""
+    """A fact as a sentence for the user, in the second person if the rules can make one: "You live in Turin."."""
     said = None if fact.is_instruction or not fact.sources else fact.sources[-1].quote
-    told = (said and retold(said, fact.language, "second")) or fact.text.strip('«»“”"')
-    told = f"{told[:1].upper()}{told[1:]}"
-    return told if not told or told[-1] in ".!?…" else f"{told}."
+    sentence = (said and retold(said, fact.language, "second")) or fact.text.strip('«»“”"')
+    sentence = f"{sentence[:1].upper()}{sentence[1:]}"
+    return sentence if not sentence or sentence[-1] in ".!?…" else f"{sentence}."
 
 
 def reference_out(reference: Resolved) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def snippet(text: str, query_stems: set[str]) -> list[dict[str, Any]]:
 def named_items(
     store: Store, library: Library, owner: Owner, session_id: str, receipt: Receipt, turn: Turn | None
 ) -> dict[str, Any]:
-    """The items of a receipt by id, as a reader knows them: a title, the first words, where they are, whether cited."""
+    """The items of a receipt by id: a title, the first words, where each is stored, and whether it is cited."""
     cited = set(turn.chunk_ids) if turn else set()
     known = turn.metadata if turn else {}
     scores = _numbers(known.get("scores"))
@@ -265,7 +265,7 @@ def _first_words(text: str) -> str:
 
 
 def answer_out(turn: Turn) -> dict[str, Any]:
-    """Who answered a turn, how long each step took and what it cost."""
+    """The answerer of a turn, the time of each step, and the tokens."""
     known = turn.metadata
     took = _numbers(known.get("timings_ms"))
     return {

@@ -1,6 +1,6 @@
 """Errors as `application/problem+json` (RFC 9457): one table from exceptions to statuses, with standard titles.
 
-The `detail` says what is wrong and how to mend it. Paths under `/v1/` get errors in OpenAI's format instead.
+The `detail` says what is wrong and how to correct it. Paths under `/v1/` get errors in OpenAI's format instead.
 """
 
 import re
@@ -80,7 +80,7 @@ def problem_body(status: int, detail: str, **more: Any) -> dict[str, Any]:
 
 
 def error_body(error: Exception) -> dict[str, Any]:
-    """An exception as a problem; a foreign one reveals nothing of itself."""
+    """An exception as a problem. One that is not Ricordo's own gives no details."""
     if not isinstance(error, RicordoError):
         return problem_body(500, "an internal error occurred; see the server log")
     detail = str(error)

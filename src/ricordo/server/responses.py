@@ -19,8 +19,8 @@ from ricordo.server.problems import openai_error
 from ricordo.server.sent_messages import text_of
 from ricordo.server.streams import AnswerStream
 
-HOSTED = ("prompt", "moderation")  # what only OpenAI's own servers can do
-MOST_SUMMARY = 1 << 20  # bytes of a summary that comes back
+HOSTED = ("prompt", "moderation")  # fields that only OpenAI's own servers support
+MOST_SUMMARY = 1 << 20  # bytes of a summary that a client sends back
 _PASSED = {"temperature": "temperature", "top_p": "top_p", "max_output_tokens": "max_tokens", "seed": "seed"}
 _PARTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "text"}
 _STATUS = {"length": "max_output_tokens", "content_filter": "content_filter"}  # why a response is incomplete
@@ -51,13 +51,13 @@ def messages_of(items: Sequence[Json], field: str = "input") -> list[dict[str, A
             messages.append({"role": "tool", "tool_call_id": str(item.get("call_id")), "content": words})
         elif kind == "compaction":
             messages.append({"role": "assistant", "content": unsealed(item, f"{field}.{at}.encrypted_content")})
-        elif kind != "reasoning":  # which is for the model that had it
-            raise ValidationError(f"{field}.{at}.type", f"{kind!r} is not taken here; send messages and function calls")
+        elif kind != "reasoning":  # only of use for the model that wrote it
+            raise ValidationError(f"{field}.{at}.type", f"{kind!r} is not supported; send messages and function calls")
     return messages
 
 
 def _content(content: object, field: str) -> Any:
-    """The content of a message: text alone as text, so that every server understands it, else parts."""
+    """The content of a message: a string if it is only text, which every server understands; else parts."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):
@@ -80,11 +80,11 @@ def _part(part: Json, field: str) -> dict[str, Any]:
         return {"type": "file", "file": file}
     if kind == "input_audio":
         return {"type": "input_audio", "input_audio": part.get("input_audio")}
-    raise ValidationError(f"{field}.type", f"a part of the type {kind!r} is not taken here")
+    raise ValidationError(f"{field}.type", f"a part of the type {kind!r} is not supported")
 
 
 def options_of(body: Json) -> dict[str, Any]:
-    """The options of a request as those of the chat protocol; what only OpenAI's servers can do is refused."""
+    """The options of a request as those of the chat protocol; ValidationError for those that only OpenAI supports."""
     for name in HOSTED:
         if body.get(name) is not None:
             raise ValidationError(name, "is kept on OpenAI's own servers; send the text itself")
@@ -112,7 +112,7 @@ def options_of(body: Json) -> dict[str, Any]:
 
 def _tool(tool: Json, at: int) -> dict[str, Any]:
     if tool.get("type") != "function" or not isinstance(tool.get("name"), str):
-        raise ValidationError(f"tools.{at}.type", f"{tool.get('type')!r} is not served here; give function tools")
+        raise ValidationError(f"tools.{at}.type", f"{tool.get('type')!r} is not supported; use function tools")
     known = ("name", "description", "parameters", "strict")
     return {"type": "function", "function": {key: tool[key] for key in known if tool.get(key) is not None}}
 
@@ -126,7 +126,7 @@ def _tool_choice(choice: object) -> Any:
 
 
 def response_head(response_id: str, created_at: int, model: str, body: Json) -> dict[str, Any]:
-    """A response that has no output yet: what was asked for."""
+    """A response without output yet, with the options of its request."""
     named = body.get("conversation")
     conversation = {"id": named["id"] if isinstance(named, Mapping) else named} if named else None
     return {
@@ -177,7 +177,7 @@ def completed(head: Json, answer: Json) -> dict[str, Any]:
 
 
 def usage_of(prompt: int, completion: int) -> dict[str, Any]:
-    """What a response has cost."""
+    """The token usage of a response."""
     return {
         "input_tokens": prompt,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -205,7 +205,7 @@ def _call_item(stored_in: str, position: int, call: Json) -> dict[str, Any]:
 
 
 def sealed(summary: str, item_id: str) -> dict[str, Any]:
-    """The item that stands for a condensed talk; clients send it back as it is."""
+    """The item with the summary of a condensed conversation; clients send it back unchanged."""
     body = urlsafe_b64encode(compress(summary.encode("utf-8", "replace"))).decode()
     return {"type": "compaction", "id": item_id, "encrypted_content": body}
 
@@ -216,7 +216,7 @@ def unsealed(item: Json, field: str) -> str:
         unpacked = decompressobj().decompress(urlsafe_b64decode(str(item.get("encrypted_content"))), MOST_SUMMARY)
         return unpacked.decode()
     except (ValueError, ZlibError) as error:
-        raise ValidationError(field, "was not made here") from error
+        raise ValidationError(field, "was not made by this server") from error
 
 
 def turns_of(messages: Sequence[Json], owner: Owner, moment: datetime) -> list[Turn]:
@@ -263,7 +263,7 @@ class EventWriter:
         return [self.write(f"response.{kind}", response=head) for kind in ("created", "in_progress")]
 
     def begin_text(self, item_id: str) -> list[str]:
-        """The events before the first words."""
+        """The events before the first text."""
         item = {"id": item_id, "type": "message", "role": "assistant", "status": "in_progress", "content": []}
         at = {"item_id": item_id, "output_index": 0, "content_index": 0}
         return [
@@ -272,12 +272,12 @@ class EventWriter:
         ]
 
     def delta(self, item_id: str, text: str) -> str:
-        """More words."""
+        """The event of more text."""
         at = {"item_id": item_id, "output_index": 0, "content_index": 0}
         return self.write("response.output_text.delta", delta=text, logprobs=[], **at)
 
     def end_output(self, response: Json) -> list[str]:
-        """The events that end the words, and those of tool calls."""
+        """The events that end the text, and those of tool calls."""
         events: list[str] = []
         for index, item in enumerate(response["output"]):
             if item["type"] == "message":
@@ -327,7 +327,7 @@ async def live_events(head: Json, turn_id: str, answer: AnswerStream, after: int
 
 
 def past_events(response: Json, after: int = -1) -> list[str]:
-    """The events of a response that has ended, its words in one piece."""
+    """The events of a response that has ended, with its text in one piece."""
     writer = EventWriter(after)
     events = writer.begin({**response, "status": "in_progress", "output": [], "usage": None})
     if response["output"] and response["output"][0]["type"] == "message":

@@ -1,7 +1,7 @@
 """The messages that a client sends, and where its question belongs in what is stored.
 
-The last user message is the question. A client that names no session sends its history, and the session is the one
-whose turns are that whole history: the same opening alone joins no two chats.
+The last user message is the question. If the client names no session, it is the session whose turns are the whole
+history that the client sends; an equal beginning is not enough.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ Pair = tuple[str, str]  # a question and its answer
 
 @dataclass(frozen=True, slots=True)
 class SentMessages:
-    """The messages of a client: where the question is, and what lies before and after it."""
+    """The messages of a client: the question, and those before and after it."""
 
     messages: tuple[Json, ...]
     asked_at: int
 
     @classmethod
     def of(cls, messages: Sequence[Json]) -> "SentMessages":
-        """The messages. Of instructions alone the last one is the question; ValidationError if nothing is asked."""
+        """Split messages. If all are instructions, the last one is the question; ValidationError without a question."""
         asked = [at for at, each in enumerate(messages) if each.get("role") == "user"]
         if not asked and all(each.get("role") in INSTRUCTIONS for each in messages):
             asked = list(range(len(messages)))
@@ -43,7 +43,7 @@ class SentMessages:
 
     @property
     def question(self) -> str:
-        """The text of the question; of a picture alone, a mark."""
+        """The text of the question; a mark such as `(image_url)` if it has no text."""
         message = self.messages[self.asked_at]
         return text_of(message) or marks_of(message)
 
@@ -157,7 +157,7 @@ class TurnFinder:
         return elsewhere
 
     def _is_asked_again(self, turn: Turn) -> bool:
-        """Whether this open turn is asked again: it failed, or the client sends the results of its tools."""
+        """Whether the request repeats this open turn: it failed, or the client sends the results of its tools."""
         if not turn.is_open or turn.query != self._sent.question:
             return False
         return turn.failure is not None or self._continues(turn)
@@ -165,7 +165,7 @@ class TurnFinder:
     def _is_end(self, said: Sequence[Pair], whole: int) -> bool:
         """Whether the turns of a session end with the history.
 
-        A short history must be the `whole` of an unnamed session; of a longer one the client may have cut a part.
+        A short history must be all `whole` turns of an unnamed session; a longer one may lack its beginning.
         """
         length = len(self._pairs)
         if self._named is None and length < 2 and whole != length:

@@ -45,10 +45,10 @@ from ricordo.worker import END, JobQueue, now
 
 log = logging.getLogger("ricordo.server")
 
-ANY_MODEL = ("ricordo", "any")  # names that a client may send for the default model
+ANY_MODEL = ("ricordo", "any")  # names for the default model
 WARM_SECONDS = 10.0
 MOST_TENANTS = 256  # memories in this process; the least recently used one is evicted
-MOST_SERVED = 50_000  # tenants that are cleaned up; the least recently used one is evicted
+MOST_SERVED = 50_000  # tenants that the scheduler cleans up; the least recently used one is evicted
 
 
 class Service:
@@ -81,9 +81,9 @@ class Service:
         self.jobs = JobQueue(store, settings.profile, self.name)
 
     def caller(self, credential: str | None) -> Caller:
-        """The caller that a credential belongs to, or AuthError."""
+        """The caller of a credential, or AuthError."""
         if not self.options.auth and not (credential and is_api_key(credential)):
-            return Caller(self.settings.tenant_id)  # clients may send any key: it is not checked
+            return Caller(self.settings.tenant_id)  # without authentication no key is checked
         if not credential:
             raise AuthError("send an API key or a token: Authorization: Bearer …", 401)
         if not is_api_key(credential):
@@ -111,14 +111,14 @@ class Service:
         return [llm.name for llm in self.models] or [self.chat(self.settings.tenant_id).answerer.name]
 
     def answerer(self, tenant_id: str, model: str) -> Answerer:
-        """What answers under the name of a model; ObjectNotFound lists the names."""
+        """The answerer with this name; ObjectNotFound lists the names."""
         chat, names = self.chat(tenant_id), self.model_names
         if model in ANY_MODEL or model == names[0]:
             return chat.answerer
         for llm in self.models[1:]:
             if llm.name == model:
                 return Model(llm, fallback=self.settings.model_fallback == "reader")
-        raise ObjectNotFound("model", f"the model {model!r} is not known here; known are: {', '.join(names)}")
+        raise ObjectNotFound("model", f"the model {model!r} is not known; known are: {', '.join(names)}")
 
     def _counter(self, model: str) -> TokenCounter:
         return counter_for(model, self.settings.locale.code)
@@ -141,14 +141,16 @@ class Service:
             return known
 
     def warm(self) -> None:
-        """Load what the first answer needs, so that it is as quick as the second; waits `WARM_SECONDS` at most."""
+        """Load what the first answer needs, so that it is as fast as the next; waits `WARM_SECONDS` at most."""
         chat = self.chat(self.settings.tenant_id)
 
         def work() -> None:
             try:
                 chat.warm()
-            except Exception as error:  # the first request meets it, and is answered all the same
-                log.warning("the chat could not be warmed: %s", type(error).__name__, extra={"operation": "start"})
+            except Exception as error:  # the first request will handle it
+                log.warning(
+                    "the chat could not be loaded in advance: %s", type(error).__name__, extra={"operation": "start"}
+                )
 
         wait([self._executor.submit(work)], WARM_SECONDS)
 
@@ -176,7 +178,7 @@ class Service:
         self.api_keys.record_uses(now())
 
     def run_job(self, job: Job) -> None:
-        """Run a job that was taken; a failure is counted, and the job is tried again later."""
+        """Run a leased job; a failed one is counted, and tried again later."""
         if self.jobs.run(job, self._work) is not None:
             self.metrics.failures.labels(job.kind).inc()
 
@@ -201,7 +203,7 @@ class Service:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """What is unavailable now, one sentence each."""
+        """One sentence for each part that is unavailable now."""
         state = self.store.health().spool
         return (
             (f"the database is away since {state.since}: {state.depth} writes wait on disk",)
@@ -211,7 +213,7 @@ class Service:
 
     @property
     def not_kept_since(self) -> datetime | None:
-        """Since when no turn could be written, not even to the spool; None while writes work."""
+        """The time since which no turn could be written, not even to the spool; None while writes succeed."""
         return self.store.failing_since
 
     def close(self) -> None:
@@ -238,14 +240,14 @@ def get_caller(
     service: Annotated[Service, Depends(get_service)],
     authorization: Annotated[str | None, Header(include_in_schema=False)] = None,
 ) -> Caller:
-    """The caller that the credential stands for."""
+    """The caller of the request's credential."""
     caller = service.caller(bearer_token(authorization))
     request.scope["state"]["caller"] = caller
     return caller
 
 
 def path_id(what: str, given: str) -> str:
-    """An id from the URL; one that cannot exist raises NotFoundError."""
+    """An id from the URL; NotFoundError if no such id can exist."""
     try:
         return check_id(what, given)
     except ValidationError as error:
@@ -376,7 +378,7 @@ def begin(
 def _respond_temporarily(
     chat: Chat, user: RequestUser, asked: ChatRequest, history: Said
 ) -> Generator[Event, None, None]:
-    """Answer on a store in memory that ends with the answer; only the documents are those of the user."""
+    """Answer with an in-memory store that is dropped afterwards; only the documents are the user's."""
     memory, library = user.memory, user.service.library(user.caller.tenant_id)
     parts: dict[str, Any] = {"clock": memory.clock, "counter": memory.counter, "embedder": memory.embedder}
     with Memory(MemoryStore(), memory.settings, llm=memory.llm, **parts) as scratch:
@@ -395,7 +397,7 @@ def _respond_temporarily(
 
 
 def _without_causes(done: Done) -> Done:
-    """The end of an answer without the cause of a model's failure, which may name hosts and belongs in the log."""
+    """The last event without the cause of a model's failure, which may name hosts and belongs in the log."""
     known = done.response.metadata
     failed = tuple(each.reader.notes["model_failed"] for each in languages())
     notes = [next((each for each in failed if note.startswith(each)), note) for note in known.get("degraded", ())]

@@ -31,8 +31,8 @@ MAX_FINISHED = 2_000
 MAX_FINISHED_BYTES = 32 * 1024 * 1024
 SSE_MEDIA_TYPE = "text/event-stream"
 SSE_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-KEEPALIVE_SECONDS = 15.0  # of silence, after which a comment is sent so that no proxy closes the stream
-_OVERHEAD = 64  # bytes of a value beside its characters
+KEEPALIVE_SECONDS = 15.0  # without an event, after which a comment is sent so that no proxy closes the stream
+_OVERHEAD = 64  # bytes of a value in addition to its characters
 _DELTA = NAMES[Delta]
 _EVENT = {
     "type": "object",
@@ -47,7 +47,7 @@ SSE_RESPONSES: dict[int | str, dict[str, Any]] = {
 Work = Callable[[Callable[[], bool]], Generator[Event, None, None]]
 
 
-class TooManyAnswers(RicordoError):  # noqa: N818 - a state of the server, not a fault of the caller
+class TooManyAnswers(RicordoError):  # noqa: N818 - a state of the server, not a mistake of the caller
     """The limit on running answers is reached; the same request may work in a moment."""
 
 
@@ -96,7 +96,7 @@ class AnswerStream:
     def _append(self, event: str | StreamEvent, size: int) -> None:
         self.events.append(event)
         self.size += size
-        if self.followers:  # readers in `last` are woken by the end alone
+        if self.followers:  # readers in `last` only wait for the end
             self._wake()
 
     def finish(self) -> None:
@@ -107,7 +107,7 @@ class AnswerStream:
 
     @property
     def has_text(self) -> bool:
-        """Whether a piece of text has come."""
+        """Whether there is any text yet."""
         return any(isinstance(each, str) and each.strip() for each in self.events)
 
     @property
@@ -150,7 +150,7 @@ class AnswerStream:
 
     async def _follow(self, after: int, keepalive: float | None) -> AsyncIterator[StreamEvent]:
         while True:
-            finished = self.finished  # read first: then all events are in the list
+            finished = self.finished  # read before the events, so that none is missed
             while after < len(self.events):
                 after += 1
                 yield self._event(after)
@@ -167,7 +167,7 @@ class AnswerStream:
 
 
 class AnswerRegistry:
-    """All running answers of this process, at most `limit`, and those that finished lately. Thread-safe."""
+    """All running answers of this process, at most `limit`, and recently finished ones. Thread-safe."""
 
     def __init__(self, executor: Executor, error_body: Callable[[Exception], dict[str, Any]], limit: int = 256) -> None:
         self._executor = executor
@@ -209,7 +209,7 @@ class AnswerRegistry:
             raise TooManyAnswers("the server is shutting down; try again in a moment") from error
 
     def find(self, owner: Owner, turn_id: str) -> AnswerStream | None:
-        """The running or lately finished answer of a turn."""
+        """The running or recently finished answer of a turn."""
         with self._lock:
             self._evict_finished()
             return self._known(owner, turn_id)
@@ -223,7 +223,7 @@ class AnswerRegistry:
         return True
 
     def abandon(self, answer: AnswerStream, error: Exception) -> None:
-        """End an answer that has no text yet: its readers get the error now, and what comes later is dropped."""
+        """End an answer that has no text yet: its readers get the error now, and later events are dropped."""
         key = answer.owner, answer.turn_id
         with self._lock:
             if self._running.get(key) is answer and not answer.has_text:

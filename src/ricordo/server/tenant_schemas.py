@@ -1,6 +1,6 @@
 """Schemas of the OpenAPI document: users, documents, search and imports; caller, statistics, health, API keys, errors.
 
-Request bodies forbid unknown fields, so that a misspelt one is not silently lost.
+Request bodies forbid unknown fields, so that a misspelt field is an error.
 """
 
 from datetime import datetime
@@ -51,7 +51,7 @@ class SourceOut(BaseModel):
 
 
 class FactOut(BaseModel):
-    """One claim about a user, with its sources and period of validity; `sentence` tells it to the user."""
+    """One claim about a user, with its sources and period of validity; `sentence` is for the user."""
 
     id: str
     kind: str
@@ -112,7 +112,7 @@ class ProfileOut(BaseModel):
 
 
 class DerivedOut(BaseModel):
-    """A topic or a summary of a session; `turn_number` is where it leads."""
+    """A topic or a summary of a session; `turn_number` is the turn to link to."""
 
     kind: Literal["topic", "summary"]
     id: str

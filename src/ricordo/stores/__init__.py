@@ -1,1 +1,1 @@
-"""Where turns live: in memory (the reference), in one SQLite file, or in PostgreSQL. One contract for all."""
+"""The stores: in memory (the reference), one SQLite file, PostgreSQL. All pass one contract suite."""

@@ -1,4 +1,4 @@
-"""What is derived from turns, and what a server keeps, as database rows and back: what both SQL stores share.
+"""Database rows of derived records and of a server's records, for both SQL stores.
 
 In: a record. Out: the values of its columns, and the record again. Topics, blocks and vectors; facts, summaries and
 flags; documents, API keys and jobs. Turns and sessions are in `turn_rows`.
@@ -64,7 +64,7 @@ INDEXED_COLUMNS = "session_id, turn_number, turn_id, agent_id, created_at, answe
 
 
 def indexed_turn(turn: Turn, vectors: TurnVectors | None) -> IndexedTurn:
-    """A turn as its index reads it."""
+    """The indexed form of a turn."""
     valid = vectors if vectors and vectors.checksum == turn.checksum else None
     return IndexedTurn(
         turn.session_id, turn.turn_number, turn.id, turn.agent_id, micros(turn.created_at),
@@ -103,7 +103,7 @@ def fact_to_row(fact: Fact) -> tuple[Any, ...]:
 def row_to_fact(row: tuple[Any, ...]) -> Fact:
     """The fact behind one row of FACT_COLUMNS.
 
-    All of a person's facts are read with every question, so the last ones stay at hand; erasing clears them.
+    All facts of a user are read with every question, so the latest ones are cached; erasing clears the cache.
     """
     (
         agent_id, fact_id, kind, text, about, digest, language, sources, recorded, valid_from, valid_to,

@@ -1,8 +1,8 @@
-"""Group commit without a writer thread: the first caller commits for all callers that wait, in both SQL stores.
+"""Group commit without a writer thread: one caller, the leader, commits for all waiting callers; for both SQL stores.
 
-In: operations from many threads. Out: each one's result or error, after the commit that holds it. A caller
-that finds no leader leads at once, so a single caller pays no thread switch; the others wait on a lock of their own
-and are woken one by one when their result is ready, or to lead the next commit.
+In: operations from many threads. Out: the result or error of each, after its commit. A caller that finds no leader
+becomes the leader at once, so that a single caller needs no thread switch. The others wait, each on its own lock, until
+their result is ready or they become the leader of the next commit.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 MOST = 256  # operations in one commit: bounds how long the first of them waits for the last
-PATIENCE = 0.005  # seconds that a leader waits at most for others to come back: a flush of a slow disk
+PATIENCE = 0.005  # most seconds that a leader waits for other callers: a flush of a slow disk
 
 
 class Joinable:
-    """An operation that is cheaper together with others of its class than one by one."""
+    """An operation that is faster together with others of its class than one by one."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class Joinable:
 
 
 class Ticket:
-    """One caller's operation, its place in the queue and what came of it."""
+    """A caller's operation, its place in the queue, and its result."""
 
     result: Any = None
     error: BaseException | None = None
@@ -44,7 +44,7 @@ class GroupCommit:
 
     `serve` gets the batch, runs every operation, commits, and fills in `result` or `error` of each ticket.
     An `alone` ticket is a batch by itself. With `gathers`, the leader after a batch of several callers waits until as
-    many are there again, at most as long as that batch took: they were woken together and come back together.
+    many callers wait again, at most as long as that batch took, because they often call again together.
     """
 
     def __init__(self, serve: Callable[[Sequence[Ticket]], None], *, gathers: bool = False) -> None:
@@ -57,14 +57,14 @@ class GroupCommit:
         self._gathering: Lock | None = None  # its leader sleeps until so many are there
 
     def run(self, operation: Callable[..., T], *, alone: bool = False) -> T:
-        """Have the operation served; returns or raises when its commit is done."""
+        """Run an operation in a batch; returns or raises after its commit."""
         ticket = Ticket(operation, alone=alone)
         self.serve(ticket)
         result: T = ticket.result
         return result
 
     def serve(self, ticket: Ticket) -> None:
-        """Have a ticket served, whatever its operation is to `serve`; raises its error."""
+        """Wait until a ticket is served, or lead; raises its error."""
         with self._mutex:
             if self._led:
                 ticket.wake = Lock()
@@ -114,7 +114,7 @@ class GroupCommit:
                     ticket.wake.release()
 
     def _gather(self, ticket: Ticket) -> None:
-        """Let the callers of the last batch come back before the next one."""
+        """Wait for the callers of the last batch before the next one."""
         with self._mutex:
             if len(self._waiting) >= self._expected:
                 return
@@ -135,7 +135,7 @@ class GroupCommit:
             raise
 
     def _take(self) -> list[Ticket]:
-        """Those who wait, the new leader first, up to one who wants to be alone."""
+        """The waiting tickets, that of the new leader first, up to one that must be alone."""
         with self._mutex:
             self._gathering = None
             alone = next((at for at, ticket in enumerate(self._waiting) if ticket.alone), MOST)

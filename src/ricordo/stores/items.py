@@ -1,4 +1,4 @@
-"""Items in SQL, for both databases: what one transaction does with one owner's items in one collection.
+"""Adapter items in SQL, for both databases: a transaction on one owner's items in one collection.
 
 In: a function that executes a statement. Out: records. Statements are written once, with `:name` for values and
 `{items}`, `{owners}`, `{sessions}`, `{turns}` for tables; each store translates them and fills in `:owner`.
@@ -15,7 +15,7 @@ from ricordo.stores.turn_rows import micros, moment
 
 Execute = Callable[[str, dict[str, Any]], Sequence[Any]]
 
-PART_END = "\x1f"  # ends every part of a place, so that a place can be searched by its beginning
+PART_END = "\x1f"  # ends every part of a place, so that places can be searched by prefix
 _AFTER_PART_END = "\x20"
 _LAST = "\U0010ffff"
 

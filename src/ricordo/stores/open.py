@@ -1,4 +1,4 @@
-"""Opening a store: which one a path or URL means, and which migrations its database still needs.
+"""Opens the store of a path or URL, and finds the migrations that its database still needs.
 
 A store's driver is imported only if it is named. Migrations are numbered SQL files, applied on open, each once, in one
 transaction, and only forward. The ledger keeps a digest of every applied file, so that an edited migration or a
@@ -35,7 +35,7 @@ def store_for(place: str | Path, spool: str = "off", read_url: str = "") -> Stor
         raise SettingsError("url", f"expected a file path or a URL, got {type(place).__name__}")
     text = str(place)
     if not text.removeprefix("sqlite:///").strip():
-        raise SettingsError("url", "names nothing; give a file path, a postgresql:// URL or memory:")
+        raise SettingsError("url", "is empty; give a file path, a postgresql:// URL or memory:")
     if text.startswith("sqlite://") and not text.startswith("sqlite:///"):
         raise SettingsError("url", f"expected a file path, or sqlite:/// before it, got {text!r}")
     if text in ("memory:", ":memory:"):
@@ -54,9 +54,9 @@ def is_postgres(place: str) -> bool:
 
 
 def spool_directory(url: str, spool: str) -> Path | None:
-    """The directory that a setting `spool` means for a database; None for `off`.
+    """The directory of a database for a setting `spool`; None for `off`.
 
-    The directory of `on` depends on the address and the name of the database, so that a new password finds it again.
+    The directory of `on` depends on the address and name of the database, and not on the password, which may change.
     """
     if spool in ("", "off"):
         return None
@@ -108,7 +108,7 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
     def is_applied_as(self, digest: str) -> bool:
-        """Whether a digest is of this text, or of a former one with the same result that a comment of it names."""
+        """Whether a digest is of this text, or of an earlier text with the same effect that a comment in it names."""
         return digest == self.digest or f"applied as {digest}." in self.sql
 
 

@@ -1,9 +1,9 @@
-"""What Ricordo asks of a store. A store is one object with nine parts, and each part is a small protocol.
+"""The protocols of a store: one object with nine parts, each a small protocol.
 
 The promises are in the docstrings; every store passes one contract suite (`ricordo.testing.contract`). A store is
-thread-safe, and a write is durable when its call returns. Failures are `StoreError`; `StoreUnavailable` when the same
-call may work later. Reading something that does not exist gives None or an empty sequence, never an error. All keys
-begin with the owner: a call that names an owner can only see and change that owner's data.
+thread-safe, and a write is durable when its call returns. A failure is a `StoreError`, or `StoreUnavailable` if the
+same call may succeed later. A read of something that does not exist returns None or an empty sequence, never an error.
+All keys begin with the owner: a call that names an owner can only read and change that owner's data.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class TurnStore(Protocol):
         *,
         acknowledged_at: datetime | None = None,
     ) -> Turn:
-        """Close an open turn. The same answer again changes nothing; another one is a ConflictError.
+        """Write the answer of an open turn. Repeating it changes nothing; another answer is a ConflictError.
 
         `metadata` is merged over the turn's. NotFoundError if there is no such turn. The topic of the turn, if it has
         one, counts the answer in the same transaction.
@@ -84,14 +84,14 @@ class TurnStore(Protocol):
         ...
 
     def mark_failed(self, owner: Owner, turn_id: str, failure: dict[str, object]) -> Turn | None:
-        """Keep why an open turn has no answer, as `failure` in its metadata; an answer removes it again.
+        """Store why an open turn has no answer, as `failure` in its metadata; an answer removes it.
 
-        A turn that was answered meanwhile stays as it is. None if there is no such turn.
+        A turn that was answered meanwhile is not changed. None if there is no such turn.
         """
         ...
 
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
-        """Add the one message that `turn` carries where `ricordo.records.turns.place` says, and return its turn.
+        """Add the one message of `turn` where `ricordo.records.turns.place` says, and return the turn that has it.
 
         That is: a new turn, the answer of the newest turn, or a step of it. Decided and written in one transaction,
         so that concurrent callers never split or lose a message.
@@ -169,7 +169,7 @@ class SessionStore(Protocol):
         ...
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
-        """Every session of an owner with its mark, which changes with every change to its turns or fields."""
+        """The mark of every session of an owner. It changes with every change to the session's turns or fields."""
         ...
 
     def update(
@@ -197,7 +197,7 @@ class SessionStore(Protocol):
 
         Turns created before `turns_before`; sessions last active before `idle_before`, whole. A session that loses
         its last turn is deleted too. Exactly what has expired is deleted, the newest included. Summaries and flags go
-        with their session, items with their session or turn. Facts stay: they outlive a session by design.
+        with their session, items with their session or turn. Facts stay, because they are kept longer than a session.
         """
         ...
 
@@ -244,12 +244,12 @@ class TopicStore(Protocol):
     def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
         """Restore the plain text of archived turns; their blocks stay valid. Returns how many were restored.
 
-        Their topics have them at hand again, in the same transaction.
+        Their topics count them as in working memory, in the same transaction.
         """
         ...
 
     def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        """Drop plain text that a block also holds (the opposite of `rehydrate`). Returns how many turns changed.
+        """Drop plain text that a block also has (the opposite of `rehydrate`). Returns how many turns changed.
 
         Their topics count them as archived, in the same transaction.
         """
@@ -280,10 +280,10 @@ class VectorStore(Protocol):
 
 
 class PeopleStore(Protocol):
-    """What is known of a person: facts, summaries, flags.
+    """What is known about a user: facts, summaries, flags.
 
-    A fact is deleted with the last session it was said in when that is cleared or deleted on request, and stays when
-    the session expires. Summaries go with their session. So do flags, except those on facts, which go with the fact.
+    A fact is deleted when the last session that it was said in is cleared or deleted on request; it stays when that
+    session expires. Summaries are deleted with their session. So are flags; a flag on a fact is deleted with the fact.
     """
 
     def agents(self, owner: Owner) -> Sequence[str]:
@@ -301,8 +301,8 @@ class PeopleStore(Protocol):
         """Write facts by id and move `learned_through` of sessions forward, in one transaction.
 
         False, and nothing is written, if the facts are no longer at `change.revision`. A session that does not exist
-        is skipped; `learned_through` never goes back, nor beyond the session's last turn. A source that is new to the
-        agent and whose turn is gone is left out, and so is a fact that has no other. The revision rises by one with
+        is skipped; `learned_through` never goes back, nor beyond the session's last turn. A new source whose turn was
+        deleted is left out, and so is a fact that has no other source. The revision rises by one with
         every change that writes something. ValidationError for a fact of another agent, or a forgotten one with text.
         """
         ...
@@ -331,11 +331,11 @@ class PeopleStore(Protocol):
         ...
 
     def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
-        """Delete single summaries, with the flags on them; returns how many. Another may take their place."""
+        """Delete single summaries, with the flags on them; returns how many. Others may be written in their place."""
         ...
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
-        """What was flagged, newest first, ties by id."""
+        """The flags of an owner, newest first, ties by id."""
         ...
 
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
@@ -350,10 +350,11 @@ class PeopleStore(Protocol):
         ...
 
     def forget_derived(self, owner: Owner, session_id: str) -> int:
-        """Delete what was derived from a session: its summaries, and facts with no source elsewhere; how many.
+        """Delete what was derived from a session: summaries, and facts without another source; returns how many.
 
-        Facts keep their sources from other sessions. What a removed fact had superseded is true again, up to the next
-        fact that supersedes it. Flags on what is deleted are deleted. Facts are not extracted from the session again.
+        Facts keep their sources from other sessions. A fact that a deleted one had superseded is current again, until
+        the next fact that supersedes it. Flags on what is deleted are deleted. Facts are not extracted from the session
+        again.
         """
         ...
 
@@ -403,7 +404,7 @@ class StoreParts(Protocol):
 
     @property
     def items(self) -> ItemStore:
-        """What adapters keep."""
+        """Adapter items."""
         ...
 
 
@@ -417,7 +418,7 @@ class Store(StoreParts, Protocol):
 
     @property
     def erase_notes(self) -> tuple[str, ...]:
-        """What `erase` leaves to the operator of the database, in sentences; empty when nothing."""
+        """Sentences on what the operator of the database must still do after `erase`; empty if nothing."""
         ...
 
     def owners(self, tenant_id: str) -> Iterator[Owner]:
@@ -438,7 +439,7 @@ class Store(StoreParts, Protocol):
         ...
 
     def integrity(self) -> Sequence[Damage]:
-        """What the database itself finds wrong with its files; empty when sound."""
+        """The damage that the database itself finds in its files; empty if there is none."""
         ...
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
@@ -446,7 +447,7 @@ class Store(StoreParts, Protocol):
         ...
 
     def without_waiting(self) -> AbstractContextManager[None]:
-        """A block in which calls of this thread do not wait for a database that is silent.
+        """A block in which calls of this thread do not wait for a database that does not answer.
 
         Such a call returns the last known value or an empty one, or raises StoreUnavailable at once. Only a store
         with a spool behaves differently in it; all others return `nullcontext()`.

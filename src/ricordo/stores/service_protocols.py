@@ -1,4 +1,4 @@
-"""The parts of a store besides memory: documents, API keys, the job queue, and items of adapters.
+"""The parts of a store besides memory: documents, API keys, the job queue, and adapter items.
 
 The promises are in the docstrings, as in `stores.protocols`.
 """
@@ -83,8 +83,8 @@ class JobStore(Protocol):
         """Add a job. False, and nothing is written, if it names a session that does not exist.
 
         A job that already waits keeps the earlier time, or takes the new one with `postpone`. One that waits after a
-        failure keeps its time unless postponed. One that was given up starts anew. One that is being worked on runs
-        once more afterwards.
+        failure keeps its time, except with `postpone`. One that has failed for good starts again. One that a worker has
+        runs once more afterwards.
         """
         ...
 
@@ -98,11 +98,11 @@ class JobStore(Protocol):
         ...
 
     def finish(self, job: Job) -> bool:
-        """Mark a job as done. False, and nothing changes, if the lease was lost to another, or the job is gone."""
+        """Mark a job as done. False, and nothing changes, if another worker has the lease, or the job was deleted."""
         ...
 
     def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
-        """Mark a job as failed: retry it at a time, or give it up. False as for `finish`."""
+        """Mark a job as failed, to be tried again at `retry_at`, or never if that is None. False as for `finish`."""
         ...
 
     def hand_back(self, job: Job) -> bool:
@@ -110,7 +110,7 @@ class JobStore(Protocol):
         ...
 
     def extend(self, job: Job, until: datetime) -> Job | None:
-        """Extend the lease and return the renewed job. None where `finish` says False."""
+        """Extend the lease and return the renewed job. None where `finish` returns False."""
         ...
 
     def page(self, owner: Owner) -> Sequence[Job]:
@@ -122,7 +122,7 @@ class JobStore(Protocol):
         ...
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
-        """Take or renew a lease on something that only one process may do; False while another holds it."""
+        """Take or renew a lease on something that only one process may do; False while another holder has it."""
         ...
 
     def end_lease(self, name: str, holder: str) -> bool:
@@ -141,7 +141,7 @@ class ItemTransaction(Protocol):
         ...
 
     def serialize(self) -> None:
-        """Make writers of one owner and collection run one after the other: what was read holds until the commit."""
+        """Run writers of one owner and collection one by one, so that what was read stays true until the commit."""
         ...
 
     def get(self, place: str, key: str) -> StoredItem | None:
@@ -169,7 +169,7 @@ class ItemTransaction(Protocol):
         ...
 
     def places(self, prefix: str = "") -> list[str]:
-        """The places below `prefix` that hold an item, rising."""
+        """The places below `prefix` with an item, in rising order."""
         ...
 
     def probe(self, session_id: str, place: str, keys: Sequence[str]) -> tuple[SessionState | None, set[str]]:
@@ -201,9 +201,9 @@ class ItemTransaction(Protocol):
 
 
 class ItemStore(Protocol):
-    """What adapters of other libraries keep: bytes under an owner, a collection, a place and a key.
+    """Adapter items: bytes under an owner, a collection, a place and a key.
 
-    An item may name a session and a turn; it is deleted with them, however they are deleted. It goes with its owner.
+    An item may name a session and a turn; it is deleted with them, however they are deleted, and with its owner.
     """
 
     def read(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:

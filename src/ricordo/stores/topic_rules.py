@@ -1,8 +1,8 @@
-"""What becomes of topics and blocks when turns come and go: the decisions every store shares, without a database.
+"""How topics and blocks change when turns are written or deleted: the rules of all stores, without a database.
 
-In: shelves, blocks and turns. Out: what is to be stored instead. A topic counts questions and answers, and goes with
-its last turn. A block takes a turn's place only if it holds every word of it; one that loses turns is packed again
-without them, and goes with its last one.
+In: shelves, blocks and turns. Out: what to store instead. A topic counts questions and answers, and is deleted with its
+last turn. A block may replace a turn's text only if it has all of it. A block that loses turns is packed again without
+them, and deleted with its last one.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ def without_turns(topic: Topic, gone: Collection[int], messages: int, archived: 
 
 
 def with_counts(topic: Topic, gone: Collection[int], messages: int, archived: int) -> Topic:
-    """A topic that lost turns but has others, by what those count: its own count had missed a late answer."""
+    """A topic without deleted turns, with the counts of the others; for a count that had missed a late answer."""
     return _counted(topic, gone, messages, archived)
 
 
@@ -61,19 +61,19 @@ def returned(topic: Topic, turns: Collection[Turn]) -> Topic:
 
 
 def archived(topic: Topic, turns: Collection[Turn]) -> Topic:
-    """A topic some of whose turns only blocks hold from now on."""
+    """A topic after some of its turns were archived."""
     gone = {turn.turn_number for turn in turns}
     count = topic.archived_count + sum(map(messages_counted, turns))
     return _counted(topic, gone, topic.message_count, count)
 
 
 def answered(topic: Topic) -> Topic:
-    """A topic one of whose turns was answered after it had found its topic."""
+    """A topic after one of its turns was answered that had no answer when it was assigned."""
     return replace(topic, message_count=topic.message_count + 1)
 
 
 def as_counted(change: TopicChange, actual: Mapping[int, int]) -> tuple[Topic, ...]:
-    """The topics of a change with the messages that its assigned turns have now; a turn that is gone has none."""
+    """The topics of a change with the messages that its assigned turns have now; a deleted turn has none."""
     topics = []
     for topic in change.put:
         numbers = [number for number, topic_id in change.assigned.items() if topic_id == topic.id]
@@ -89,7 +89,8 @@ def as_counted(change: TopicChange, actual: Mapping[int, int]) -> tuple[Topic, .
 def unpacked(block_id: str, body: bytes) -> Mapping[str, list[Message]]:
     """The messages of a block by turn id; DamagedBlock if it cannot be read.
 
-    The blocks of a running talk are read with every question, so the last ones stay at hand; erasing clears them.
+    The blocks of an active session are read with every question, so the latest ones are cached; erasing clears the
+    cache.
     """
     found: dict[str, list[Message]] = {}
     for message in unpack(body, block_id):
@@ -100,7 +101,7 @@ def unpacked(block_id: str, body: bytes) -> Mapping[str, list[Message]]:
 def rewritten(block: Block, staying: Mapping[str, int]) -> Block | None:
     """The block with only the turns in `staying` (id to number); None when there are none.
 
-    A damaged block cannot be rewritten; it goes, because what it holds of the others must not stay.
+    A damaged block cannot be rewritten; it is deleted, because it may contain the text of deleted turns.
     """
     if not staying:
         return None
@@ -114,7 +115,7 @@ def rewritten(block: Block, staying: Mapping[str, int]) -> Block | None:
 
 
 def with_messages(turn: Turn, messages: Iterable[Message]) -> Turn:
-    """An archived turn with the messages that its block holds."""
+    """An archived turn with the messages from its block."""
     by_id = {message.id: message for message in messages}
     question = by_id.pop(message_id(turn.id, "query"), None)
     answer = by_id.pop(message_id(turn.id, "response"), None)
@@ -126,15 +127,15 @@ def with_messages(turn: Turn, messages: Iterable[Message]) -> Turn:
 
 
 def may_archive(turn: Turn | None) -> bool:
-    """Whether a turn's words may move into a block: it is whole and in no block yet."""
+    """Whether a turn's text may be moved to a block: it is complete and in no block yet."""
     return turn is not None and not turn.is_open and turn.block_id is None
 
 
 def replaces(block: Block, turns: Sequence[Turn | None]) -> bool:
-    """Whether a block may take the place of these turns: each may be archived, and its words are in the block.
+    """Whether a block may replace the text of these turns: each may be archived, and all its text is in the block.
 
-    They may not be: the session was cleared and its numbers given again, or a message was added, since the block
-    was packed.
+    It may not be in the block if, since the block was packed, the session was cleared and its numbers were used again,
+    or a message was added.
     """
     whole = [turn for turn in turns if turn is not None and may_archive(turn)]
     numbers = {turn.turn_number for turn in whole}
@@ -142,7 +143,7 @@ def replaces(block: Block, turns: Sequence[Turn | None]) -> bool:
 
 
 def holds(block: Block, turns: Iterable[Turn]) -> set[int]:
-    """The numbers of those turns whose every word is in the block; none of them when it is damaged."""
+    """The numbers of the turns whose text is in the block as a whole; none if the block is damaged."""
     try:
         words = unpacked(block.id, block.body)
     except DamagedBlock:

@@ -1,8 +1,7 @@
-"""A turn as one database row and back: the column order and the encoding that both SQL stores share.
+"""Turns and sessions as database rows, for both SQL stores: the order of columns and the encoding.
 
-Times are whole microseconds since 1970 in UTC; lists and mappings are JSON text; whatever is plain (no tool
-calls, no names, no metadata of a single message) costs nothing: `details` is NULL then.
-A row that cannot be read back raises DamageError with the place of the damage.
+Times are whole microseconds since 1970 in UTC; lists and mappings are JSON text. `details` is NULL for a turn without
+tool calls, names and metadata of single messages. A row that cannot be read raises DamageError with its place.
 """
 
 import json
@@ -38,9 +37,9 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def misnamed(owners: Iterable[tuple[bytes, str, str]]) -> list[Damage]:
-    """Damage for each owner (key, tenant, user) whose key does not belong to the names: their data is unreachable."""
+    """Damage for each owner (key, tenant, user) whose key does not belong to the names: no call finds its data."""
     return [
-        Damage(f"user {user_id!r} of tenant {tenant_id!r}", "is kept under the key of other names; put the names right")
+        Damage(f"user {user_id!r} of tenant {tenant_id!r}", "has the key of other names; correct the names")
         for key, tenant_id, user_id in owners
         if Owner(tenant_id, user_id).key.bytes != key
     ]
@@ -69,7 +68,7 @@ def turn_to_row(turn: Turn) -> tuple[Any, ...]:
         canonical(answer.chunk_ids) if answer and answer.chunk_ids else None,
         canonical(turn.metadata) if turn.metadata else None, _details(turn),
         turn.origin, turn.counter, turn.checksum, turn.topic_id,
-        None,  # what is written is plain; only `archive` moves words into a block
+        None,  # only `archive` moves text to a block
     )  # fmt: skip
 
 
@@ -108,9 +107,9 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
 
 
 def plain_turns(owner: Owner, rows: Sequence[Any]) -> list[Turn]:
-    """The turns behind rows. Those of a short page are kept: every context of a talk reads them again.
+    """The turns of rows. Those of a short page are cached, because every context of a session reads them again.
 
-    Not one with metadata, which could be changed.
+    A turn with metadata, which a caller could change, is not cached.
     """
 
     def is_kept(row: Any) -> bool:
@@ -127,9 +126,9 @@ kept_turn = lru_cache(maxsize=1_024)(row_to_turn)
 
 
 def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> list[Turn]:
-    """Turns behind rows; the words of archived ones are fetched from their blocks, which most reads never need.
+    """The turns of rows; the text of archived turns is read from their blocks.
 
-    A turn whose block is damaged comes without words and says so: the others are not held up by it.
+    A turn whose block is damaged has no text, and `damage` says why; the other turns are complete.
     """
     turns = plain_turns(owner, list(rows))
     wanted: dict[str, dict[str, None]] = {}
@@ -157,7 +156,7 @@ def _spoken(turn: Turn, words: Mapping[str, list[Message]] | DamagedBlock) -> Tu
     if isinstance(words, dict):
         if turn.id in words:
             return with_messages(turn, words[turn.id])
-        words = DamagedBlock(turn.block_id or "", f"it does not hold turn {turn.turn_number}")
+        words = DamagedBlock(turn.block_id or "", f"it does not contain turn {turn.turn_number}")
     return replace(turn, damage=str(words))
 
 
@@ -191,7 +190,7 @@ def row_to_session(owner: Owner, row: Any) -> SessionInfo:
 
 
 def texts_in(value: Any) -> set[str]:
-    """Every text inside a JSON value, keys aside: a receipt names a passage by saying its digest."""
+    """All texts in a JSON value, without keys. In a receipt, digests of passages are among them."""
     if isinstance(value, str):
         return {value}
     if isinstance(value, dict):

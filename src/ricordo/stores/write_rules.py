@@ -1,8 +1,8 @@
-"""What a write means if something is stored already: the decisions that all stores share, without a database.
+"""The result of a write if something is stored already: the rules of all stores, without a database.
 
-In: the new record and the stored one. Out: what to store, or a ConflictError. `merged is stored` tells a store that
-nothing has to be written. First turns and sessions, then facts, which lose sources with deleted turns, then documents,
-API keys and jobs.
+In: the new record and the stored one. Out: what to store, or a ConflictError. If the result is the stored record
+itself, nothing has to be written. In order: turns and sessions; facts, which lose sources with deleted turns;
+documents; API keys; jobs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,14 +17,14 @@ from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, Sess
 from ricordo.records.values import record
 
 
-class OwnerErased(ConflictError):  # noqa: N818 - not a failure: the write has to go, too
+class OwnerErased(ConflictError):  # noqa: N818 - not a failure: the write must be deleted too
     """The owner was erased, at `erased_at`, after this write was acknowledged: it must not be stored."""
 
     def __init__(self, owner: Owner, erased_at: datetime) -> None:
         when = erased_at.isoformat(timespec="seconds")
         super().__init__(
-            f"user {owner.user_id!r} was erased at {when}, after this was said; it is not stored "
-            "(to keep it all the same, import it for another user id)"
+            f"user {owner.user_id!r} was erased at {when}, after this was written; it is not stored "
+            "(to keep it, import it for another user id)"
         )
         self.erased_at = erased_at
 
@@ -36,7 +36,7 @@ def check_not_erased(owner: Owner, acknowledged_at: datetime, erased_at: datetim
 
 
 def merge_repeat(turn: Turn, stored: Turn) -> Turn:
-    """The same turn id again: the stored turn, answered if only now the answer came."""
+    """The turn to store for a turn id that is stored already: the stored turn, with the answer if that is new."""
     if not turn.repeats(stored):
         raise ConflictError(
             f"turn id {turn.id!r} is taken by other content (turn {stored.turn_number} of session "
@@ -52,7 +52,7 @@ def merge_answer(stored: Turn, answer: Message, metadata: dict[str, object]) -> 
     answer = replace(answer, id=message_id(stored.id, "response"))
     if stored.answer is None:
         return stored.answered(answer, metadata)
-    if answer.says_the_same(stored.answer) and stored.carries(metadata):
+    if answer.says_the_same(stored.answer) and stored.has_metadata(metadata):
         return stored
     raise ConflictError(
         f"turn {stored.turn_number} of session {stored.session_id!r} has another answer already; "
@@ -61,12 +61,12 @@ def merge_answer(stored: Turn, answer: Message, metadata: dict[str, object]) -> 
 
 
 def merge_failure(stored: Turn, failure: dict[str, object]) -> Turn:
-    """The cause of a failed answer: kept with a turn that is open, and left out of one that was answered."""
+    """The turn with the cause of a failed answer; unchanged if it was answered."""
     return stored.failed(failure) if stored.is_open else stored
 
 
 def check_expected(expected: int | None, next_number: int, session_id: str) -> None:
-    """Refuse a write that counts on another number than the next one."""
+    """Refuse a write that expects another number than the next one."""
     if expected is not None and expected != next_number:
         raise ConflictError(
             f"turn_number {expected} is not the next of session {session_id!r} (that is {next_number}); "
@@ -75,12 +75,12 @@ def check_expected(expected: int | None, next_number: int, session_id: str) -> N
 
 
 def new_session(turn: Turn) -> SessionInfo:
-    """The session that a first turn makes, before the turn is in it."""
+    """The session that a first turn creates, before the turn is added."""
     return SessionInfo(turn.session_id, turn.owner, turn.agent_id, turn.created_at, turn.created_at)
 
 
 def loaded_session(session: SessionInfo) -> SessionInfo:
-    """An imported session before its turns are in: what is derived from turns starts from nothing."""
+    """An imported session before its turns are added: what is derived from turns is empty."""
     return replace(session, last_turn=0, turn_count=0, revision=0)
 
 
@@ -120,7 +120,7 @@ def prepared(session: SessionInfo, turns: Iterable[Turn]) -> list[Turn]:
 
 
 def grown(session: SessionInfo, fresh: Sequence[Turn]) -> SessionInfo:
-    """A session after turns were loaded into it: what derives from turns changes, its own fields stay."""
+    """A session after turns were loaded into it: what is derived from turns changes, its own fields stay."""
     said = [message.created_at for turn in fresh for message in turn.messages]
     return replace(
         session,
@@ -132,47 +132,47 @@ def grown(session: SessionInfo, fresh: Sequence[Turn]) -> SessionInfo:
 
 
 def already_loaded(turn: Turn, at_number: Turn | None, by_id: Turn | None) -> bool:
-    """Whether an imported turn stands there unchanged; ConflictError if something else does."""
+    """Whether an imported turn is stored already, unchanged; ConflictError if its id or number has other content."""
     if at_number is None and by_id is None:
         return False
     for stored in (at_number, by_id):
         if stored is None or stored.sealed().checksum != turn.sealed().checksum:
             raise ConflictError(
-                f"turn {turn.turn_number} of session {turn.session_id!r} (id {turn.id!r}) meets other content "
+                f"turn {turn.turn_number} of session {turn.session_id!r} (id {turn.id!r}) has other content "
                 "under its number or id; import into another session or user"
             )
     return True
 
 
 def check_loaded(session_id: str, numbers: Sequence[int], fresh: Sequence[Turn]) -> None:
-    """Refuse an import that brings an id or a number twice, or a number below 1.
+    """Refuse an import with an id or a number twice, or a number below 1.
 
-    Numbers may have gaps: a session that forgot some of its turns comes back as it was.
+    Numbers may have gaps, as in a session whose turns have partly expired.
     """
     if len({turn.id for turn in fresh}) != len(fresh):
-        raise ConflictError(f"session {session_id!r} would hold a turn id twice; give every turn its own id")
+        raise ConflictError(f"session {session_id!r} would have a turn id twice; give every turn its own id")
     wanted = [*numbers, *(turn.turn_number for turn in fresh)]
     if wanted and min(wanted) < 1:
         raise ValidationError("turn_number", f"expected 1 or more, got {min(wanted)}")
     if len(set(wanted)) != len(wanted):
-        raise ConflictError(f"session {session_id!r} would hold a turn_number twice")
+        raise ConflictError(f"session {session_id!r} would have a turn_number twice")
 
 
 @record
 class Unlearned:
-    """Facts that go, and facts that stay with fewer sources or another successor."""
+    """Facts to delete, and facts that stay with fewer sources or another successor."""
 
     gone: tuple[Fact, ...] = ()
     changed: tuple[Fact, ...] = ()
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """Whose facts are touched."""
+        """The agents whose facts change."""
         return tuple(sorted({fact.agent_id for fact in (*self.gone, *self.changed)}))
 
 
 def without_session(facts: Iterable[Fact], session_id: str) -> Unlearned:
-    """All facts of one owner, once nothing that was said in a session counts any more."""
+    """The changes of an owner's facts when a session is no longer a source."""
     gone: dict[tuple[str, str], Fact] = {}
     staying: list[tuple[Fact, Fact]] = []
     for fact in facts:
@@ -186,25 +186,25 @@ def without_session(facts: Iterable[Fact], session_id: str) -> Unlearned:
 
 
 def _true_again(fact: Fact, gone: Mapping[tuple[str, str], Fact]) -> Fact:
-    """The fact with the nearest successor that stays; true without end if none does."""
+    """The fact with the nearest successor that stays; current again if none does."""
     after, seen = fact, set()
     while after.superseded_by and (after.agent_id, after.superseded_by) in gone and after.superseded_by not in seen:
         seen.add(after.superseded_by)
         lost = gone[after.agent_id, after.superseded_by]
         ends = lost.valid_to if lost.superseded_by else None
         after = replace(after, superseded_by=lost.superseded_by, valid_to=ends)
-    if after.superseded_by in seen:  # facts that superseded each other: none of them is left
+    if after.superseded_by in seen:  # facts that superseded each other: no successor stays
         after = replace(after, superseded_by=None, valid_to=None)
     return after
 
 
 def checked(agent_id: str, change: FactChange) -> FactChange:
-    """The change, if it may be written at all."""
+    """The change, if it may be written; else ValidationError."""
     for fact in change.put:
         if fact.agent_id != agent_id:
             raise ValidationError("agent_id", f"fact {fact.id!r} is of agent {fact.agent_id!r}, not of {agent_id!r}")
         if fact.forgotten and (fact.text or any(source.quote for source in fact.sources)):
-            raise ValidationError("text", f"fact {fact.id!r} is forgotten but has words; keep its digest alone")
+            raise ValidationError("text", f"fact {fact.id!r} is forgotten but has text; keep only its digest")
     return change
 
 
@@ -216,8 +216,8 @@ def turns_named(change: FactChange) -> set[str]:
 def with_live_sources(change: FactChange, stored: Iterable[Fact], turns_there: set[str]) -> tuple[Fact, ...]:
     """The facts to write, without new sources whose turns are deleted.
 
-    Extracting facts may be slower than a deletion: a deleted turn must not become a source afterwards. A fact that
-    loses all its sources this way is left out; what is stored of it stays.
+    A turn may be deleted while facts are extracted from it, and must not become a source. A fact that loses all sources
+    this way is left out; if it is stored already, it is not changed.
     """
     known = {source for fact in stored for source in fact.sources}
     written = []
@@ -232,7 +232,8 @@ def check_document(document: Document, chunks: Sequence[StoredChunk]) -> None:
     """Refuse chunks that are not those of the document."""
     if len(chunks) != document.chunk_count:
         raise ValidationError(
-            "chunk_count", f"document {document.id!r} says {document.chunk_count} chunks, {len(chunks)} came"
+            "chunk_count",
+            f"document {document.id!r} declares {document.chunk_count} chunks, but there are {len(chunks)}",
         )
     for chunk in chunks:
         if chunk.document_id != document.id:
@@ -260,7 +261,7 @@ def check_chunk_ids(taken: Iterable[str]) -> None:
 
 
 def key_owner(key: ApiKey) -> Owner:
-    """Whose a key is: its user's, or the tenant's own."""
+    """The owner of a key: its user, or the tenant itself."""
     return Owner(key.tenant_id, f"{RESERVED}tenant" if key.user_id is None else key.user_id)
 
 
@@ -268,11 +269,11 @@ def check_key(key: ApiKey, others: Iterable[ApiKey]) -> None:
     """Refuse a key whose id or digest is taken."""
     for other in others:
         if other.id == key.id or other.digest == key.digest:
-            raise ConflictError(f"API key {key.id!r} is there already, or its secret is; make a new one")
+            raise ConflictError(f"API key {key.id!r} exists already, or its secret does; make a new one")
 
 
 CLUSTER = Owner(f"{RESERVED}cluster", f"{RESERVED}cluster")  # the owner of leases: all processes together
-ERROR_LENGTH = 1_000  # characters of an error that are kept
+ERROR_LENGTH = 1_000  # characters of an error that are stored
 KIND_LENGTH = 64
 
 
@@ -349,7 +350,7 @@ def is_leased(job: Job, now: datetime) -> bool:
 
 
 def counted(jobs: Iterable[Job], now: datetime) -> JobStats:
-    """How much work these are."""
+    """The numbers of jobs by state."""
     every = list(jobs)
     leased = [job for job in every if is_leased(job, now)]
     due = [job.due_at for job in every if job.due_at is not None and not is_leased(job, now)]

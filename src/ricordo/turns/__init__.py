@@ -1,1 +1,1 @@
-"""Turns: write, number, export, forget and verify what was said."""
+"""Turns: write, number, export, import, forget, verify and repair them."""

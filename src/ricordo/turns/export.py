@@ -1,7 +1,7 @@
-"""A session as a document and back: JSON that loses nothing, Markdown to read.
+"""Export and import of sessions: JSON from which the same records are read again, or Markdown for reading.
 
-In: a session and its turns. Out: plain JSON values or text; and from such JSON the same records again. What
-comes from outside is checked field by field like any other input, so a forged document is refused by name.
+In: a session and its turns. Out: JSON values or text. A document that is imported is checked field by field like any
+other input, and an error names the wrong field.
 """
 
 from collections import Counter
@@ -59,7 +59,7 @@ def to_document(session: SessionInfo, turns: Iterable[Turn]) -> dict[str, Any]:
 def from_document(
     document: Mapping[str, Any], tenant_id: str, user_id: str | None, limits: Limits
 ) -> tuple[SessionInfo, list[Turn]]:
-    """The records behind a document; `user_id` overrides whose they are."""
+    """The session and turns of a document; `user_id` replaces the user that it names."""
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise ValidationError("format", f"expected a document of format {FORMAT!r}")
     if document.get("version") != VERSION:
@@ -90,7 +90,7 @@ def from_document(
 
 
 def lost_turns(document: Mapping[str, Any]) -> list[str]:
-    """A sentence for each turn of a document that `from_document` read whose words were lost before it was written."""
+    """A sentence for each turn of a document whose text was lost before the export; `from_document` leaves it out."""
     return [
         f"turn {each.get('turn_number')!r} has no words: {' '.join(each['damage'].split())}"
         for each in document["turns"]
@@ -99,14 +99,14 @@ def lost_turns(document: Mapping[str, Any]) -> list[str]:
 
 
 def _is_lost(turn: Any) -> bool:
-    """Whether a turn was damaged when it was exported, so that it tells its damage instead of its words."""
+    """Whether a turn was damaged when it was exported: then it has `damage` instead of its text."""
     if not isinstance(turn, Mapping) or not isinstance(turn.get("damage"), str) or not turn["damage"].strip():
         return False
     return not (turn.get("question") or turn.get("answer") or turn.get("steps"))
 
 
 def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> str:
-    """The session as a page to read."""
+    """The session as Markdown."""
     lines = [f"# {' '.join((session.title or session.id).split())}", "", *_facts_of(session), ""]
     for turn in turns:
         lines += [f"## {turn.turn_number}", ""]
@@ -222,7 +222,7 @@ def _message(where: str, value: Any, address: str, limits: Limits) -> Message:
 
 
 def _spoken(role: Role, where: str, value: Any, address: str, limits: Limits) -> Message | None:
-    """A question is the user's and an answer the assistant's words: a document cannot slip in another's."""
+    """The question, which must have the role user, or the answer, which must have the role assistant."""
     if value is None:
         return None
     message = _message(where, value, address, limits)
@@ -234,7 +234,7 @@ def _spoken(role: Role, where: str, value: Any, address: str, limits: Limits) ->
 
 
 def _turn_number(where: str, value: Any) -> int:
-    """A number that a session can really have reached; what walks over numbers would never come to an end otherwise."""
+    """A turn number within `MOST_TURNS`, so that no loop over the numbers runs too long."""
     number = check_number(where, value)
     if number > MOST_TURNS:
         raise ValidationError(where, f"expected at most {MOST_TURNS}, got {number}")
@@ -261,28 +261,28 @@ def _mapping(where: str, value: Any) -> Json:
     return value
 
 
-# Taking sessions out and bringing them in: documents to and from the store, session by session.
+# Documents from the store, and counts of sessions.
 
 PAGE = 200
 MOST_COUNTED = 1_024  # sessions whose counts are cached
 
 
 def export_session(engine: Engine, scope: Scope) -> dict[str, Any]:
-    """One session as JSON values."""
+    """A session as JSON values."""
     session = found_session(engine, scope)
     return to_document(session, engine.store.turns.page(scope.owner, scope.session_id))
 
 
 def export_markdown(engine: Engine, scope: Scope) -> str:
-    """One session as a page to read, with the speakers of the locale."""
+    """A session as Markdown, with the role labels of the locale."""
     session = counted_session(engine, scope)
     return to_markdown(session, engine.store.turns.page(scope.owner, scope.session_id), engine.settings.locale)
 
 
 def export_user(engine: Engine, owner: Owner, project: str = "") -> Iterator[dict[str, Any]]:
-    """Every session of a user, most recent first, then pinned facts, those by hand, and what adapters keep.
+    """Every session of a user, most recent first, then pinned facts, facts written by hand, and adapter items.
 
-    One document at a time. With a project only its sessions: the rest belongs to none.
+    Yields one document at a time. With a project only its sessions.
     """
     tag = project_tag(project)
     page = engine.store.sessions.page(owner, limit=PAGE, tag=tag)
@@ -308,7 +308,7 @@ def found_session(engine: Engine, scope: Scope) -> SessionInfo:
 
 
 class SessionCounts:
-    """Messages and tokens of sessions, counted once for each turn that cannot change any more. Thread-safe."""
+    """Counts messages and tokens of sessions; a turn that cannot change any more is counted once. Thread-safe."""
 
     def __init__(self, _: Engine) -> None:
         self._known: LRU[tuple[Owner, str], _Counted] = LRU(MOST_COUNTED)
@@ -335,7 +335,7 @@ class SessionCounts:
         return session.last_turn - self._counted(session).final
 
     def _counted(self, session: SessionInfo) -> "_Counted":
-        """What was counted before and still holds."""
+        """The earlier counts, if they are still right."""
         with self._lock:
             known = self._known.get((session.owner, session.id))
         added = session.last_turn - known.last_turn if known else 0
@@ -350,7 +350,7 @@ class SessionCounts:
 
 @record
 class _Counted:
-    """What was counted up to the turn `final`, when the session had so many turns."""
+    """The counts up to the turn `final`, and the number of turns that the session had."""
 
     final: int = 0
     messages: int = 0
@@ -360,9 +360,9 @@ class _Counted:
 
 
 def counted_sessions(engine: Engine, sessions: Sequence[SessionInfo]) -> list[SessionInfo]:
-    """Sessions of one owner with their counts; those are left None whose turns a list has no time to read.
+    """Sessions of one owner with their counts; counts stay None once `MOST_LISTED` turns were read.
 
-    What was counted before is not read again, so the next list can count the rest.
+    Counted turns are not read again, so the next list can count the remaining sessions.
     """
     if not sessions:
         return []

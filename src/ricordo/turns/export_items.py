@@ -1,8 +1,8 @@
-"""The facts and items of a user as documents and back: the second half of an export, after the sessions.
+"""Export and import of facts and adapter items: the second half of an export, after the sessions.
 
-In: the facts that the turns alone do not give again (pinned or written by hand), and what adapters keep of a user. Out:
-one JSON document each; and from such documents the same again. An item that names a session or a turn, and a fact that
-was said in one, is imported only where those exist. Importing twice changes nothing.
+In: the facts that cannot be learned again from the turns (pinned or written by hand), and the adapter items of a user.
+Out: one JSON document each, from which the same is imported again. An item that names a session or a turn, and a fact
+that was said in one, is imported only if those exist. Importing again changes nothing.
 """
 
 from base64 import b64decode, b64encode
@@ -32,7 +32,7 @@ _HELD = ("session_id", "turn_id")
 
 
 def export_items(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
-    """Every item of a user that has not expired, one document at a time."""
+    """The adapter items of a user that have not expired, one document at a time."""
     now, after = engine.clock.now(), ("", "", "")
     while page := engine.store.items.page(owner, now, after=after, limit=PAGE):
         for collection, item in page:
@@ -41,7 +41,7 @@ def export_items(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
 
 
 def import_item(engine: Engine, document: Mapping[str, Any], user_id: str | None = None) -> bool:
-    """Write one item, for the user it names or for `user_id`; whether it is new. One that exists stays as it is.
+    """Write an item for `user_id`, or for the user it names; True if it is new. An existing item is not changed.
 
     ValidationError if it names a session or a turn that does not exist.
     """
@@ -72,9 +72,9 @@ def export_facts(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
 
 
 def import_fact(engine: Engine, document: Mapping[str, Any], user_id: str | None = None) -> bool:
-    """Write one fact, for the user it names or for `user_id`; whether anything is new.
+    """Write a fact for `user_id`, or for the user it names; True if anything is new.
 
-    A fact that is known is pinned at most.
+    A known fact is not written again; it is pinned if the document says so.
     """
     from ricordo.people.facts.claims import JUDGE, Claim, UserMessage, refusal_reason
     from ricordo.safety.pii import PII_KINDS, redact

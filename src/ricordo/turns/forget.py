@@ -1,7 +1,7 @@
-"""Forgetting: what is past its time, and everything of one person.
+"""Cleanup deletes what is past its retention; erase deletes everything of one user, and returns a receipt.
 
-Cleanup visits the users that may have something past its time, in short batches, so that writers barely wait; a failure
-with one user is noted and tried again next time. Erasing ends with a receipt of what went.
+A cleanup visits only users that may have expired data, in short batches, so that writers wait little. If it fails for
+one user, the others are cleaned up, and that user is tried again by the next cleanup.
 """
 
 import logging
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 
 
 def cleanup(engine: Engine, tenant_id: str, retention: Retention, progress: Progress | None = None) -> "CleanupResult":
-    """Remove a tenant's turns and sessions that are past their time, and nothing else."""
+    """Delete the expired turns and sessions of a tenant."""
     from ricordo.records.service import CleanupResult
 
     started = time.perf_counter()
@@ -50,7 +50,7 @@ def cleanup(engine: Engine, tenant_id: str, retention: Retention, progress: Prog
 
 
 def _ago(now: datetime, age: timedelta | None) -> datetime | None:
-    """The moment before which things are too old; None where nothing can be."""
+    """The time before which data is expired; None if nothing expires."""
     try:
         return now - age if age else None
     except OverflowError:
@@ -60,7 +60,7 @@ def _ago(now: datetime, age: timedelta | None) -> datetime | None:
 def _due(
     engine: Engine, tenant_id: str, turns_before: datetime | None, idle_before: datetime | None, errors: list[str]
 ) -> Sequence[Owner]:
-    """The users that may have something past its time: to look at the others would cost a query each."""
+    """The users that may have expired data. One query finds them, so that the others cost nothing."""
     try:
         return engine.store.sessions.due(tenant_id, turns_before=turns_before, idle_before=idle_before)
     except StoreError as error:
@@ -88,17 +88,17 @@ def _expire(
 
 
 def erase(engine: Engine, owner: Owner) -> "EraseReceipt":
-    """Remove all that is stored of one user, and what this process holds of them."""
+    """Delete everything that is stored of a user, and what this process has cached of them."""
     from ricordo.records.service import EraseReceipt
 
     drop_owner(engine, owner)
     removed = engine.store.erase(owner)
-    drop_owner(engine, owner)  # what was read in between
+    drop_owner(engine, owner)  # what was cached meanwhile
     return EraseReceipt(owner.user_id, owner.tenant_id, engine.clock.now(), removed, engine.store.erase_notes)
 
 
 def drop_owner(engine: Engine, owner: Owner) -> None:
-    """Drop what this process holds of an owner: queued work, indexes, screening, clarifications."""
+    """Drop what this process has of an owner: queued work, indexes, cached findings, pending clarifications."""
     if engine.queue is not None:
         engine.queue.drop(owner)
     engine.forget(owner)
@@ -109,13 +109,13 @@ def drop_owner(engine: Engine, owner: Owner) -> None:
 
 
 def drop_session(engine: Engine, owner: Owner, session_id: str) -> None:
-    """Drop what this process holds of a session that was deleted: one made anew must not be taken for it."""
+    """Drop what this process has of a deleted session, because a new one may get the same id."""
     drop_pending_clarification(engine, owner, session_id)
     engine.forget(owner)
 
 
 def drop_pending_clarification(engine: Engine, owner: Owner, session_id: str) -> None:
-    """Drop the pending clarification of a session whose words were removed."""
+    """Drop the pending clarification of a session whose turns were deleted."""
     if engine.may_have_clarification(session_id):
         from ricordo.followups.clarify import drop_clarification
 
@@ -123,6 +123,6 @@ def drop_pending_clarification(engine: Engine, owner: Owner, session_id: str) ->
 
 
 def drop_indexes(engine: Engine, owner: Owner | None = None) -> None:
-    """Drop the index of an owner, or of all owners; it is read again when it is needed."""
+    """Drop the index of an owner, or of all owners; it is built again when it is needed."""
     if engine.indexes is not None:
         engine.indexes.forget(owner)

@@ -1,8 +1,8 @@
-"""Repair: what is derived from turns and differs from them is derived again.
+"""Repair what is derived from turns, where it does not agree with them.
 
 In: a tenant. Out: what was repaired, and what `verify` still reports. Repaired are the counts of topics, turns with an
-unknown topic, topics without turns, summaries of missing turns, and facts superseded by a missing fact. Damage to
-turns, receipts and archive blocks needs a backup.
+unknown topic, topics without turns, summaries of missing turns, and facts superseded by a missing fact. Damaged turns,
+receipts and archive blocks must be restored from a backup.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from ricordo.turns.verify import bad_summaries, every_session, every_summary, ow
 
 
 def repair(engine: Engine, tenant_id: str, progress: Callable[[int, int], None] | None = None) -> Repair:
-    """Mend what can be derived again of a tenant, then verify everything."""
+    """Repair what can be repaired of a tenant, then verify everything."""
     repaired: list[Damage] = []
     owners = owners_of(engine, tenant_id, [])
     for done, owner in enumerate(owners, start=1):
@@ -33,7 +33,7 @@ def repair(engine: Engine, tenant_id: str, progress: Callable[[int, int], None] 
 
 
 def _repair_topics(engine: Engine, session: SessionInfo) -> list[Damage]:
-    """Count the topics of a session from its turns; nothing is changed where a turn or a topic cannot be read."""
+    """Correct the topics of a session from its turns. Nothing is changed if a turn or a topic cannot be read."""
     where, topics = _where(session), engine.store.topics
     for _ in attempts():
         try:
@@ -50,7 +50,7 @@ def _repair_topics(engine: Engine, session: SessionInfo) -> list[Damage]:
 
 
 def _corrected(shelf: TopicShelf, turns: Sequence[Turn]) -> tuple[TopicChange, list[str]]:
-    """What to write so that the topics of a session follow from its turns, and what was wrong, in sentences."""
+    """The change that corrects the topics of a session, and the problems that it corrects."""
     of_topic: dict[str, list[Turn]] = {}
     for turn in turns:
         if turn.topic_id:
@@ -58,7 +58,7 @@ def _corrected(shelf: TopicShelf, turns: Sequence[Turn]) -> tuple[TopicChange, l
     problems = []
     changed: list[Topic] = []
     removed = sorted(of_topic.keys() - {topic.id for topic in shelf.topics})
-    problems += [f"{len(of_topic[each])} turns belonged to topic {each!r}, which is not there" for each in removed]
+    problems += [f"{len(of_topic[each])} turns belonged to topic {each!r}, which does not exist" for each in removed]
     for topic in shelf.topics:
         mine = of_topic.get(topic.id, [])
         if not mine:
@@ -66,25 +66,25 @@ def _corrected(shelf: TopicShelf, turns: Sequence[Turn]) -> tuple[TopicChange, l
             problems.append(f"topic {topic.id!r} had no turns")
         elif (right := recounted(topic, mine)) != topic:
             changed.append(right)
-            problems.append(f"topic {topic.id!r} did not count its turns right")
+            problems.append(f"topic {topic.id!r} had wrong counts")
     return TopicChange(shelf.revision, put=tuple(changed), removed=tuple(removed)), problems
 
 
 def _repair_summaries(engine: Engine, session: SessionInfo) -> Iterator[Damage]:
-    """Delete summaries that `verify` names; others are written in their place when they are needed."""
+    """Delete the summaries that `verify` reports; new ones are written when they are needed."""
     wrong = list(bad_summaries(engine, session, _where(session)))
     try:
         summaries = every_summary(engine, session) if wrong else ()
-        doomed = [summary.id for summary in summaries if any(repr(summary.id) in each.problem for each in wrong)]
-        engine.store.people.drop_summaries(session.owner, doomed)
+        wrong_ids = [summary.id for summary in summaries if any(repr(summary.id) in each.problem for each in wrong)]
+        engine.store.people.drop_summaries(session.owner, wrong_ids)
     except RicordoError:
         return
-    for summary_id in doomed:
-        yield Damage(_where(session), f"summary {summary_id!r} did not follow from the turns")
+    for summary_id in wrong_ids:
+        yield Damage(_where(session), f"summary {summary_id!r} did not agree with the turns")
 
 
 def _repair_facts(engine: Engine, owner: Owner) -> Iterator[Damage]:
-    """Let facts be true again whose successor is not there."""
+    """Make a fact current again if the fact that superseded it does not exist."""
     try:
         for agent_id in engine.store.people.agents(owner):
             known = engine.store.people.facts(owner, agent_id)
@@ -93,7 +93,10 @@ def _repair_facts(engine: Engine, owner: Owner) -> Iterator[Damage]:
             right = tuple(replace(fact, superseded_by=None, valid_to=None) for fact in wrong)
             if wrong and engine.store.people.put_facts(owner, agent_id, FactChange(known.revision, right)):
                 where = f"user {owner.user_id!r}, agent {agent_id!r}"
-                yield from (Damage(f"{where}, fact {fact.id!r}", "was superseded by nothing") for fact in wrong)
+                yield from (
+                    Damage(f"{where}, fact {fact.id!r}", "was superseded by a fact that does not exist")
+                    for fact in wrong
+                )
     except RicordoError:
         return
 

@@ -1,8 +1,7 @@
-"""Verifying: re-derive everything that can be derived from what is stored, and report every difference.
+"""Verify what is stored: compute again everything that can be computed, and report every difference.
 
-Looks at the database's own structure, at each session's numbering and counts, at each turn's checksum and token
-counts, at receipts, archive blocks, topics, summaries and facts. It changes nothing, and one damage does not hide the
-next.
+Checked are the database itself, the numbers and counts of each session, the checksum and token counts of each turn,
+receipts, archive blocks, topics, summaries and facts. Nothing is changed. After damage the rest is checked too.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,38 +23,38 @@ EVERY = 2**53
 
 
 def bad_facts(engine: Engine, owner: Owner) -> Iterator[Damage]:
-    """Facts that quote what was not said, or were superseded by what is not there."""
+    """Facts with a wrong quote, or superseded by a fact that does not exist."""
     where = f"user {owner.user_id!r}"
     try:
         agents = engine.store.people.agents(owner)
     except RicordoError as error:
-        yield Damage(where, f"what is known of them cannot be read: {error}")
+        yield Damage(where, f"the agents with facts cannot be listed: {error}")
         return
     for agent_id in agents:
         try:
             facts = engine.store.people.facts(owner, agent_id).facts
         except RicordoError as error:
-            yield Damage(f"{where}, agent {agent_id!r}", f"what it knows cannot be read: {error}")
+            yield Damage(f"{where}, agent {agent_id!r}", f"its facts cannot be read: {error}")
             continue
         ids = {fact.id for fact in facts}
         for fact in facts:
-            for problem in _person_problems(engine, owner, fact, ids):
+            for problem in _fact_problems(engine, owner, fact, ids):
                 yield Damage(f"{where}, agent {agent_id!r}, fact {fact.id!r}", problem)
 
 
 def bad_summaries(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
-    """Summaries of turns that the session never had or of another length, and more turns learned from than it had."""
+    """Summaries of turns that the session never had, or with a wrong token count; a wrong `learned_through`."""
     try:
         for summary in every_summary(engine, session):
             if not 1 <= summary.first_turn <= summary.last_turn <= session.last_turn:
                 reach = f"turns {summary.first_turn} to {summary.last_turn}"
-                yield Damage(where, f"summary {summary.id!r} is of {reach}, but the session has {session.last_turn}")
+                yield Damage(where, f"summary {summary.id!r} covers {reach}, but the last turn is {session.last_turn}")
             size = engine.counter.count(summary.text) if summary.counter == engine.counter.name else summary.tokens
-            if size != summary.tokens:  # a prompt makes room for what it says
-                yield Damage(where, f"summary {summary.id!r} is said to have {summary.tokens} tokens, but has {size}")
+            if size != summary.tokens:  # the budget of a prompt relies on it
+                yield Damage(where, f"summary {summary.id!r} is stored with {summary.tokens} tokens, but has {size}")
         learned = engine.store.people.learned_through(session.owner, session.id)
         if learned > session.last_turn:
-            yield Damage(where, f"counts as learned up to turn {learned}, but has {session.last_turn}")
+            yield Damage(where, f"facts were learned up to turn {learned}, but the last turn is {session.last_turn}")
     except RicordoError as error:
         yield Damage(where, f"its summaries cannot be read: {error}")
 
@@ -65,9 +64,9 @@ def every_summary(engine: Engine, session: SessionInfo) -> Sequence[Summary]:
     return engine.store.people.summaries(session.owner, session_id=session.id, limit=EVERY)
 
 
-def _person_problems(engine: Engine, owner: Owner, fact: Fact, ids: set[str]) -> Iterator[str]:
+def _fact_problems(engine: Engine, owner: Owner, fact: Fact, ids: set[str]) -> Iterator[str]:
     if fact.superseded_by is not None and fact.superseded_by not in ids:
-        yield f"was superseded by fact {fact.superseded_by!r}, which is not there"
+        yield f"was superseded by fact {fact.superseded_by!r}, which does not exist"
     for source in fact.sources:
         problem = _misquoted(engine, owner, source)
         if problem:
@@ -83,19 +82,19 @@ def _misquoted(engine: Engine, owner: Owner, source: Source) -> str | None:
         return None
     said = next((message for message in turn.messages if message.id == source.message_id), None)
     if said is None or turn.session_id != source.session_id:
-        return f"names message {source.message_id!r} of session {source.session_id!r}, which was never there"
+        return f"names message {source.message_id!r} of session {source.session_id!r}, which does not exist"
     if source.quote not in said.content:
-        return f"quotes words that message {source.message_id!r} does not say"
+        return f"quotes words that are not in message {source.message_id!r}"
     return None
 
 
-LOOKS = 4
-BETWEEN_LOOKS = 0.1  # seconds
+CHECKS = 4
+BETWEEN_CHECKS = 0.1  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a turn belongs; `messages` is unknown where its words are lost."""
+class CheckedTurn:
+    """A turn without its text; `messages` is None if the text is lost."""
 
     number: int
     topic_id: str | None
@@ -104,28 +103,31 @@ class Place:
     messages: int | None
 
 
-def place_of(turn: Turn) -> Place:
-    """Where a turn belongs, as it says itself."""
-    return Place(
+def checked_turn(turn: Turn) -> CheckedTurn:
+    """A turn as far as the checks of topics and blocks need it."""
+    return CheckedTurn(
         turn.turn_number, turn.topic_id, turn.block_id, turn.archived, None if turn.damage else messages_in(turn),
     )  # fmt: skip
 
 
-def bad_shelves(engine: Engine, session: SessionInfo, places: Sequence[Place], pause: float) -> list[str]:
-    """What is wrong with the topics and the blocks of a session, in sentences."""
-    problems = list(_topic_problems(engine, session, places))
-    for _ in range(LOOKS - 1):
+def bad_topics(engine: Engine, session: SessionInfo, checked: Sequence[CheckedTurn], pause: float) -> list[str]:
+    """The problems with the topics and blocks of a session.
+
+    They are checked several times: what another process was changing is right the next time.
+    """
+    problems = list(_topic_problems(engine, session, checked))
+    for _ in range(CHECKS - 1):
         if not problems:
             break
         sleep(pause)
         turns = engine.store.turns.page(session.owner, session.id)
-        again = set(_topic_problems(engine, session, [place_of(turn) for turn in turns]))
+        again = set(_topic_problems(engine, session, [checked_turn(turn) for turn in turns]))
         problems = [problem for problem in problems if problem in again]
     return problems
 
 
 def bad_blocks(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
-    """Blocks that cannot be unpacked, also where the words are still there in plain."""
+    """Blocks that cannot be unpacked, even if their turns still have their text."""
     try:
         for block in engine.store.topics.blocks(session.owner, session.id):
             try:
@@ -136,33 +138,34 @@ def bad_blocks(engine: Engine, session: SessionInfo, where: str) -> Iterator[Dam
         yield Damage(where, f"its archive cannot be read: {error}")
 
 
-def _topic_problems(engine: Engine, session: SessionInfo, places: Sequence[Place]) -> Iterator[str]:
+def _topic_problems(engine: Engine, session: SessionInfo, checked: Sequence[CheckedTurn]) -> Iterator[str]:
     try:
         shelf = engine.store.topics.load(session.owner, session.id)
         blocks = engine.store.topics.blocks(session.owner, session.id)
     except RicordoError as error:
         yield f"its topics cannot be read: {error}"
         return
-    by_topic: dict[str, list[Place]] = {}
+    by_topic: dict[str, list[CheckedTurn]] = {}
     by_block: dict[str, set[int]] = {}
-    for place in places:
-        if place.topic_id:
-            by_topic.setdefault(place.topic_id, []).append(place)
-        if place.block_id:
-            by_block.setdefault(place.block_id, set()).add(place.number)
+    for turn in checked:
+        if turn.topic_id:
+            by_topic.setdefault(turn.topic_id, []).append(turn)
+        if turn.block_id:
+            by_block.setdefault(turn.block_id, set()).add(turn.number)
     known = {topic.id for topic in shelf.topics}
     for topic_id in sorted(by_topic.keys() - known):
-        yield f"{len(by_topic[topic_id])} turns belong to topic {topic_id!r}, which is not there"
+        yield f"{len(by_topic[topic_id])} turns belong to topic {topic_id!r}, which does not exist"
     for topic in shelf.topics:
         yield from _miscounted(topic, by_topic.get(topic.id, []))
     yield from _misplaced(blocks, by_block)
 
 
-def _miscounted(topic: Topic, turns: Sequence[Place]) -> Iterator[str]:
-    """A topic that counts other messages than its turns have, or holds others at hand than are plain."""
+def _miscounted(topic: Topic, turns: Sequence[CheckedTurn]) -> Iterator[str]:
+    """Wrong counts of a topic, or a wrong list of the turns that are in working memory."""
     plain = [turn for turn in turns if not turn.archived]
     if topic.hot != tuple(turn.number for turn in plain):
-        yield f"topic {topic.id!r} has turns {_list(topic.hot)} at hand, but {_list(t.number for t in plain)} are plain"
+        working = _list(turn.number for turn in plain)
+        yield f"topic {topic.id!r} lists turns {_list(topic.hot)} in working memory, but it has {working} there"
     if all(turn.messages is not None for turn in turns):
         total = sum(turn.messages or 0 for turn in turns)
         archived = sum(turn.messages or 0 for turn in turns if turn.archived)
@@ -174,14 +177,14 @@ def _miscounted(topic: Topic, turns: Sequence[Place]) -> Iterator[str]:
 
 
 def _misplaced(blocks: Sequence[Block], by_block: Mapping[str, set[int]]) -> Iterator[str]:
-    """Blocks that say they hold other turns than say they are in it."""
+    """Blocks whose list of turns is not the list of the turns that name the block."""
     there = {block.id: set(block.turn_numbers) for block in blocks}
     for block_id in sorted(there.keys() | by_block.keys()):
         says, said = there.get(block_id, set()), by_block.get(block_id, set())
         if block_id not in there:
-            yield f"turns {_list(said)} are in archive block {block_id!r}, which is not there"
+            yield f"turns {_list(said)} name archive block {block_id!r}, which does not exist"
         elif says != said:
-            yield f"archive block {block_id!r} is said to hold turns {_list(says)}, but holds {_list(said)}"
+            yield f"archive block {block_id!r} lists turns {_list(says)}, but turns {_list(said)} name it"
 
 
 def _list(numbers: Iterable[int]) -> str:
@@ -194,9 +197,9 @@ Progress = Callable[[int, int], None]
 
 
 def verify(
-    engine: Engine, tenant_id: str, progress: Progress | None = None, *, pause: float = BETWEEN_LOOKS
+    engine: Engine, tenant_id: str, progress: Progress | None = None, *, pause: float = BETWEEN_CHECKS
 ) -> Verification:
-    """Check everything of a tenant; `pause` seconds before checking again what another process may be changing."""
+    """Check everything of a tenant. What another process may be changing is checked again after `pause` seconds."""
     damages = list(engine.store.integrity())
     owners = owners_of(engine, tenant_id, damages)
     sessions = turns = 0
@@ -216,7 +219,7 @@ def verify(
 
 
 def owners_of(engine: Engine, tenant_id: str, damages: list[Damage]) -> list[Owner]:
-    """Every user of a tenant; none, and a damage, if they cannot be listed."""
+    """The users of a tenant; if they cannot be listed, none, and one more entry in `damages`."""
     try:
         return list(engine.store.owners(tenant_id))
     except DamageError as error:
@@ -225,7 +228,7 @@ def owners_of(engine: Engine, tenant_id: str, damages: list[Damage]) -> list[Own
 
 
 def every_session(engine: Engine, owner: Owner) -> Iterator[SessionInfo | Damage]:
-    """Every session of an owner; an unreadable one comes as a Damage, and the others all the same."""
+    """Every session of an owner; a Damage in place of one that cannot be read."""
     seen: set[str] = set()
     try:
         page = engine.store.sessions.page(owner, limit=PAGE)
@@ -255,8 +258,8 @@ def _one_by_one(engine: Engine, owner: Owner, seen: set[str]) -> Iterator[Sessio
 
 
 def _check_again(engine: Engine, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
-    """Check a session; once more if it was written to meanwhile, which would look like damage."""
-    for _ in range(LOOKS):
+    """Check a session; check it again if it was written to meanwhile, which can look like damage."""
+    for _ in range(CHECKS):
         counted, found = _check_session(engine, session, pause)
         now = engine.store.sessions.get(session.owner, session.id) if found else session
         if now is None:
@@ -271,14 +274,14 @@ def _check_session(engine: Engine, session: SessionInfo, pause: float) -> tuple[
     where = f"user {session.owner.user_id!r}, session {session.id!r}"
     damages: list[Damage] = []
     numbers: list[int] = []
-    places: list[Place] = []
+    checked: list[CheckedTurn] = []
     newest = session.created_at
     for turn in _turns(engine, session):
         if isinstance(turn, Damage):
             damages.append(Damage(f"{where}, {turn.where}", turn.problem))
             continue
         numbers.append(turn.turn_number)
-        places.append(place_of(turn))
+        checked.append(checked_turn(turn))
         newest = max([newest, turn.created_at, *(message.created_at for message in turn.messages)])
         if turn.damage:
             damages.append(Damage(f"{where}, turn {turn.turn_number}", turn.damage))
@@ -288,7 +291,9 @@ def _check_session(engine: Engine, session: SessionInfo, pause: float) -> tuple[
             turn.counter == engine.counter.name
             and turn.tokens != recounted(replace(turn, counter=""), engine.counter).tokens
         ):
-            damages.append(Damage(f"{where}, turn {turn.turn_number}", "its token counts are not those of its text"))
+            damages.append(
+                Damage(f"{where}, turn {turn.turn_number}", "its token counts differ from those of its text")
+            )
     unreadable = sum(damage.problem.startswith("cannot be read") for damage in damages)
     if len(numbers) + unreadable != session.turn_count:
         present = set(numbers)
@@ -296,16 +301,16 @@ def _check_session(engine: Engine, session: SessionInfo, pause: float) -> tuple[
         absent = (str(n) for n in range(first, session.last_turn + 1) if n not in present)
         missing = ", ".join(islice(absent, 10))
         detail = f"; missing: {missing}" if missing else ""
-        damages.append(Damage(where, f"holds {len(numbers)} turns but counts {session.turn_count}{detail}"))
+        damages.append(Damage(where, f"has {len(numbers)} turns but counts {session.turn_count}{detail}"))
     if numbers and max(numbers) > session.last_turn:
-        damages.append(Damage(where, f"numbers up to {session.last_turn} but holds turn {max(numbers)}"))
+        damages.append(Damage(where, f"its last turn is {session.last_turn} but it has turn {max(numbers)}"))
     if not damages and session.last_active_at < newest:
-        damages.append(Damage(where, "was active after the time it says, so it may be forgotten too early"))
-    whole = len(places) == session.turn_count
+        damages.append(Damage(where, "was active after its last_active_at, so a cleanup may delete it too early"))
+    whole = len(checked) == session.turn_count
     damages += [*_bad_receipts(engine, session, where), *bad_blocks(engine, session, where)]
     damages += bad_summaries(engine, session, where)
-    if whole:  # what topics count follows from the turns: where some are lost, that is said already
-        damages += [Damage(where, problem) for problem in bad_shelves(engine, session, places, pause)]
+    if whole:  # with turns missing, which is reported already, every topic would be reported too
+        damages += [Damage(where, problem) for problem in bad_topics(engine, session, checked, pause)]
     return len(numbers), damages
 
 
@@ -321,7 +326,7 @@ def _bad_receipts(engine: Engine, session: SessionInfo, where: str) -> Iterator[
 
 
 def _turns(engine: Engine, session: SessionInfo) -> Iterator[Turn | Damage]:
-    """Every turn of a session; an unreadable one comes as a Damage."""
+    """Every turn of a session; a Damage in place of one that cannot be read."""
     for first in range(0, session.last_turn, PAGE):
         try:
             yield from engine.store.turns.page(session.owner, session.id, after=first, before=first + PAGE + 1)

@@ -1,8 +1,8 @@
-"""Keeping what is said: check the input, count its tokens, hand a whole turn to the store; then the work after it.
+"""Write turns: check the input, count its tokens, write the turn to the store, queue the work after it.
 
-Nothing reaches the store unchecked, and nothing is acknowledged before the store has it on disk. The queue does the
-work that follows a turn in slices: vectors and topics, facts, titles, summaries, the end of a session. What is heavy
-is imported when a slice needs it. `import_documents` writes whole sessions that were exported.
+All input is checked before it is stored, and a write returns once it is on disk. The queue does the work after a turn
+in slices: vectors and topics, facts, titles, summaries, the end of a session. Heavy modules are imported by the first
+slice that needs them. `import_documents` writes whole sessions that were exported.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -99,7 +99,7 @@ def keep_answer(
     metadata: Mapping[str, Any] | None = None,
     receipt: Receipt | None = None,
 ) -> Turn:
-    """Close an open turn of the session that `scope` names."""
+    """Write the answer of an open turn of the session in `scope`."""
     if (turn.owner, turn.session_id) != (scope.owner, scope.session_id):
         raise NotFoundError(f"turn {turn.id!r} is not of session {scope.session_id!r}; answer it in its own session")
     message = _message(engine, "response", message_id(turn.id, "response"), answer, engine.clock.now())
@@ -114,7 +114,7 @@ def keep_message(engine: Engine, scope: Scope, said: Said) -> Message:
     """Write one message of a history that is not question and answer; returns it with its id."""
     turn = _blank_turn(engine, scope, said.created_at)
     message = _message(engine, "content", "", said, turn.created_at)
-    if turn.counter != engine.counter.name:  # it has found out with this message that it cannot count exactly
+    if turn.counter != engine.counter.name:  # the first count has shown that it cannot count exactly
         turn = replace(turn, counter=engine.counter.name)
     _begin_in_project(engine, scope)
     kept = engine.store.turns.add_message(open_turn(turn, message))
@@ -123,7 +123,7 @@ def keep_message(engine: Engine, scope: Scope, said: Said) -> Message:
 
 
 def _begin_in_project(engine: Engine, scope: Scope) -> None:
-    """Make a session that begins in a project with the tag of it; a known session stays where it is."""
+    """Create a new session with the tag of its project; an existing session stays in its own."""
     if scope.project and engine.store.sessions.get(scope.owner, scope.session_id) is None:
         now = engine.clock.now()
         tags = with_project((), scope.project)
@@ -140,10 +140,10 @@ def _blank_turn(engine: Engine, scope: Scope, created_at: datetime | None) -> Tu
 
 
 def _message(engine: Engine, field: str, address: str, said: Said, moment: datetime) -> Message:
-    """The checked message. `field` is what a refusal calls its text."""
+    """The checked message. `field` is the name of its text in an error."""
     limits = engine.settings.limits
     role, content, created_at, chunk_ids, metadata, calls, call_id, name = said
-    # Nearly every message has words alone; what looks empty in another way is checked like the rest.
+    # Most messages have only text: then the checks of the other fields are skipped.
     plain = chunk_ids is _NONE and calls is _NONE and metadata is None and call_id is None and name is None
     if plain and type(role) is str and role in ROLES:
         text = check_text(field, content, limits)
@@ -164,7 +164,7 @@ def _message(engine: Engine, field: str, address: str, said: Said, moment: datet
 
 
 def _role_and_name(said: Said) -> tuple[Role, str | None]:
-    """One of the four roles. Any other word is the name of a speaker in a talk among people."""
+    """The role and the name. A role that is none of the four is the name of a speaker, with the role user."""
     name = None if said.name is None else check_id("name", said.name)
     if not isinstance(said.role, str):
         raise ValidationError("role", f"expected text, got {type(said.role).__name__}")
@@ -179,7 +179,7 @@ def _role_and_name(said: Said) -> tuple[Role, str | None]:
 
 
 def _stored(receipt: Receipt | None, scope: Scope) -> StoredReceipt | None:
-    """The receipt for the store, which fills in the number of the turn."""
+    """The receipt in its stored form; the store sets the number of the turn."""
     if receipt is None:
         return None
     if not isinstance(receipt, Receipt):
@@ -187,23 +187,23 @@ def _stored(receipt: Receipt | None, scope: Scope) -> StoredReceipt | None:
     return to_stored(receipt, scope.session_id, 0)
 
 
-def weighed(metadata: Mapping[str, Any] | None, importance: float | None) -> Mapping[str, Any] | None:
-    """The metadata of a turn with the importance of its topic, from 0 to 1; without one, as it is."""
+def with_importance(metadata: Mapping[str, Any] | None, importance: float | None) -> Mapping[str, Any] | None:
+    """The metadata of a turn with the importance of its topic, from 0 to 1; unchanged without one."""
     if importance is None or not isinstance(metadata, Mapping | None):
-        return metadata  # what is no mapping is refused by name when the turn is checked
+        return metadata  # the check of the turn refuses what is not a mapping
     return {**(metadata or {}), IMPORTANCE: check_within(IMPORTANCE, importance, 0, 1)}
 
 
 def checked_metadata(engine: Engine, value: Mapping[str, Any] | None) -> Json | None:
-    """Metadata for a session; None means leave alone."""
+    """Checked metadata for a session; None leaves the stored metadata unchanged."""
     return None if value is None else check_metadata("metadata", value, engine.settings.limits)
 
 
 def after_turn(engine: Engine, scope: Scope, turn: Turn | None = None) -> None:
-    """Queue the work that a written turn asks for; without a turn, several were imported.
+    """Queue the work after a turn that was written; without a turn, after an import.
 
-    An answered turn settles a pending clarification. A turn that was answered after it had found its topic changes
-    the topic's counts.
+    An answered turn ends a pending clarification. A turn that was answered after it was assigned to a topic changes the
+    topic's counts.
     """
     if engine.queue is None:
         return
@@ -223,7 +223,7 @@ def _settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
 
     try:
         settle_clarification(engine, scope, query)
-    except Exception as error:  # the turn is on disk, whatever happens to the short-lived state
+    except Exception as error:  # the turn is on disk: the write must not fail
         log_failure("clarification", "a clarification cannot be settled", scope.owner, scope.session_id, error)
 
 
@@ -247,7 +247,7 @@ def start_queue(engine: Engine) -> None:
 
 
 def catch_up(engine: Engine, owner: Owner, session_id: str) -> None:
-    """Do now all that is left to do for a session."""
+    """Do all queued work of a session now."""
     details: Details | None = NO_DETAILS
     while engine.wants_index and details is not None:
         details = index_slice(engine, owner, session_id, details)
@@ -257,20 +257,20 @@ def catch_up(engine: Engine, owner: Owner, session_id: str) -> None:
 
 
 def index_slice(engine: Engine, owner: Owner, session_id: str, late: Details) -> Details | None:
-    """A little of what topics and vectors are due for a session; `late` are topics whose counts have changed."""
+    """One slice of topics and vectors for a session; `late` are topics whose counts have changed."""
     from ricordo.recall.indexes import index_some
     from ricordo.topics.organise import organise_some
 
     try:
         more = organise_some(engine, owner, session_id, late) or index_some(engine, owner)
     except Exception as error:
-        log_failure("background", "work after a turn failed", owner, session_id, error)
+        log_failure("index", "work after a turn failed", owner, session_id, error)
         raise
     return NO_DETAILS if more else None
 
 
 def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details) -> Details | None:
-    """A little of what is due for a session: title, facts, condensation, and its end where `details` say so."""
+    """One slice of title, facts and condensation for a session; with `END` in `details` also its end."""
     from ricordo.people.facts.learn import end_if_idle, learn_facts
     from ricordo.people.summaries.condense import condense_if_due, name_session
 
@@ -283,7 +283,7 @@ def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details
         if END in details:
             end_if_idle(engine, owner, session_id)
     except Exception as error:
-        log_failure("knowing", "work after a turn failed", owner, session_id, error)
+        log_failure("people", "work after a turn failed", owner, session_id, error)
         raise
     return None
 
@@ -295,9 +295,9 @@ def import_documents(
     progress: Callable[[int], None] | None = None,
     project: str = "",
 ) -> "ImportResult":
-    """Bring documents in; an Exception among them is a document that could not even be read.
+    """Import exported documents; an Exception among them stands for a document that could not be read.
 
-    Sessions that belong to no project are put into `project`.
+    `project` is for sessions that belong to none.
     """
     from ricordo.records.service import ImportResult
     from ricordo.turns import export_items
@@ -337,8 +337,8 @@ def import_documents(
 
 
 def _counted(turn: Turn, counter: TokenCounter) -> Turn:
-    """The turn as this counter counts it.
+    """The turn with the token counts of this counter.
 
-    Counts decide what fits a prompt, so a document's are never believed: they could make a long text look short.
+    The counts in a document are not trusted: they decide what fits a prompt.
     """
     return recounted(replace(turn, counter=""), counter)

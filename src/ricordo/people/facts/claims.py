@@ -40,7 +40,7 @@ _ORDER_FIRST = AnyLanguage(
     r"\W*(?:<statements.order_leads>)?\W*\b(?:<statements.orders_first>)\b",
     flags=0,
 )
-# What opens like an order and tells a state: "never been on a plane", "don't own a car".
+# Statements that begin like an order: "never been on a plane", "don't own a car".
 _STATE_FIRST = AnyLanguage(r"\W*(?:<statements.states_first>)\b", flags=0)
 _HIJACK = AnyLanguage(r"\b(?:<statements.hijacks>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 _ORDER_ANYWHERE = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
@@ -68,7 +68,7 @@ class MessageTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A user message that facts are read from. `origin` is its trust level, which never rises."""
+    """A user message that facts are read from. `origin` is its trust level."""
 
     id: str
     session_id: str
@@ -87,7 +87,7 @@ class UserMessage:
 class Claim:
     """One claim. `about` names its subject, `quote` is a verbatim span of the message, `made_by` its extractor.
 
-    One that `replaces` changes or ends what was known before; `change` is how probable that is.
+    If it `replaces`, it changes or ends a known fact; `change` is the probability of that.
     """
 
     kind: FactKind
@@ -109,7 +109,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ForgetCommand:
-    """A command to forget something: its sentence, the subject's group as the judge sees it, whether it says "all"."""
+    """A command to forget: its sentence, the group of the subject by the judge, and whether it says "all"."""
 
     said: UserMessage
     quote: str
@@ -120,7 +120,7 @@ class ForgetCommand:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The claims found, the extractor and its cost; `why` says why the model was not used."""
+    """The claims, the extractor and its cost; `why` says why the model was not used."""
 
     candidates: tuple[Claim, ...]
     made_by: str
@@ -147,7 +147,7 @@ def _core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
 
 
 def is_negative(kind: FactKind, text: str) -> bool:
-    """Whether a claim is a negation; for a difficulty, whether it is overcome."""
+    """Whether a claim is a negation. A difficulty is negative if it is overcome."""
     return (_OVERCOME if kind == "difficulty" else _NEGATIVE).search(fold(text)) is not None
 
 
@@ -347,8 +347,8 @@ def _words_were_said(candidate: Claim) -> bool:
 def _same_day(candidate: Claim, zone: tzinfo) -> bool:
     """Whether the claim and its quote name the same day, if both name one."""
     named = _DAY_PHRASE.search(candidate.quote)
-    told = last_day_in(candidate.text)
-    if not named or not told or candidate.about == "date:birthday":
+    claimed = last_day_in(candidate.text)
+    if not named or not claimed or candidate.about == "date:birthday":
         return True
     meant = resolve_day(named[0], candidate.said.created_at.astimezone(zone).date(), candidate.language)
-    return meant is None or meant == told
+    return meant is None or meant == claimed

@@ -4,7 +4,7 @@ A text goes in, spans of it come out. Text that is not the user's own statement 
 pasted passages and transcripts, Ricordo's own headers, questions, hypotheses, reported speech and role play. The rest
 is cut where a new statement begins, so that a pattern only has to match a clause from its start.
 
-A clause in the first person is retold in the third for facts, and in the second for answers to the user.
+`retold` changes a clause in the first person to the third person for facts, and to the second for answers.
 """
 
 import re
@@ -77,15 +77,15 @@ _MARKS = " .!?…;\"'»”’)]*_"
 _COLON = re.compile(r":(?=\s|\Z)")
 _ABOUT_ONESELF = AnyLanguage(r"\b(?:<statements.about_oneself>)\s*\Z")
 _NAME = r"[A-ZÀ-Ý][\w'-]+"
-# What belongs to the noun before it: a name in apposition, and a clause that begins with "who".
+# Parts that belong to the noun before them: a name in apposition, a clause that begins with "who".
 _TIED = AnyLanguage(
     rf"(?:\s*,?(?:(?<=,)|\s*,|\s+(?i:<facts.joins>))\s+{_NAME}(?:\s+(?i:<facts.joins>)\s+{_NAME})*(?=\s*(?:[,.;!?)]|$))"
     r"|\s*,?\s+(?i:<facts.relatives>)\s[^,.;:!?()\n]+?(?=\s*(?:[,.;:!?()\n]|$)|\s+(?i:<facts.joins>)\s))+,?",
     flags=0,
 )
-_BARE = AnyLanguage(r"(?:<facts.possessives>)(?:\s+\w+){1,2}\s*,")  # a noun whose verb comes after what is tied to it
+_BARE = AnyLanguage(r"(?:<facts.possessives>)(?:\s+\w+){1,2}\s*,")  # a noun with such parts between it and its verb
 _REST = re.compile(r"\s*[a-zà-ÿ][^,.;:!?()\n]*")
-# One who says "I'm Ann" first and goes on about themselves tells a name.
+# "I'm Ann" at the start tells a name if the user goes on about themselves.
 _INTRODUCED = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
 _CUT = AnyLanguage(r"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:<statements.joins>)|\s+(?:<statements.cuts>)\s+")
 
@@ -129,13 +129,13 @@ def tied_end(flat: str, start: int, end: int) -> int:
 
 
 def is_not_oneself(text: str) -> bool:
-    """Whether a message works on a text, plays a part, tells a story or takes back what it says."""
+    """Whether a message is about a text, plays a role, tells a story, or takes back what it says."""
     flat = stated_text(text)
     return _NOT_ONESELF.search(flat) is not None or _TAKEN_BACK.search(flat) is not None
 
 
 def supposes(clause: str) -> bool:
-    """Whether a clause is a hypothesis, an example, reported speech or a question."""
+    """Whether a clause only supposes: a hypothesis, an example, reported speech or a question."""
     return _NOT_STATED.search(clause) is not None
 
 
@@ -198,30 +198,30 @@ ADVERB = AnyLanguage(r"(?:<facts.adverbs>)", flags=re.IGNORECASE)
 
 
 def retold(statement: str, language: str, person: Person) -> str | None:
-    """A statement in the first person as the second or the third person says it; None if no sure sentence is known."""
+    """A first-person statement in the second or third person; None if the rules have no safe sentence for it."""
     table = language_by_code(language).facts
     plain = " ".join(statement.replace("\u2019", "'").split()).strip(" ,.;:!?…-–—")
     pieces = [table.spelled_out.get(piece.lower(), piece) for piece in _PIECE.findall(plain)]
     written = "".join(pieces)
-    # A verb that shows the person speaks of the user; words alone may be about others.
+    # A verb in the first person is about the user; pronouns and possessives alone may be about others.
     if not pieces or table.not_retold[person if table.second_verbs else "second"].search(written):
         return None
     if not table.second_verbs and not any(piece.lower() in table.second_person for piece in pieces):
-        return (written[:1].upper() + written[1:]) if person == "third" else written  # of others: nothing to turn
+        return (written[:1].upper() + written[1:]) if person == "third" else written  # about others: unchanged
     if table.not_retold[person].search(written):
         return None
-    told = _third_opening(pieces, table)
-    if told is None:
+    pieces_said = _third_opening(pieces, table)
+    if pieces_said is None:
         return None
     if person == "second":
-        told = pieces
+        pieces_said = pieces
     verbs = table.third_verbs if person == "third" else table.second_verbs
     words = table.third_person if person == "third" else table.second_person
     out: list[str] = []
     last = ""
-    for index, piece in enumerate(told):
+    for index, piece in enumerate(pieces_said):
         low = piece.lower()
-        following = next((each.lower() for each in told[index + 1 :] if each.strip()), "")
+        following = next((each.lower() for each in pieces_said[index + 1 :] if each.strip()), "")
         turns = (
             not last or _BEFORE_VERB.fullmatch(last) or (last not in table.leaning and low not in table.verbs_and_nouns)
         )
@@ -245,7 +245,7 @@ def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
     """The pieces without their subject, its verb in the third person; None if the verb is not known."""
     at = [index for index, piece in enumerate(pieces) if piece.strip()]
     words = [pieces[index].lower() for index in at]
-    if table.second_verbs:  # the verb alone shows the person, and is turned where it stands
+    if table.second_verbs:  # the verb shows the person, and is changed where it stands
         verb = next((word for word in words if not ADVERB.fullmatch(word)), "")
         known = {*table.third_verbs, *table.third_verbs.values(), *table.reflexives.values()}
         after = words[words.index(verb) + 1 :][:1] if verb else []

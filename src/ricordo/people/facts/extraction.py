@@ -1,8 +1,8 @@
 """Read claims from messages, by a language model or by patterns and the judge.
 
-A model gets the messages as fenced data and must quote them. Rows that quote nothing, give orders, add to the message,
-break the schema or quote what the judge takes for no statement are dropped. If the model fails, the patterns and the
-judge read the messages, and the result says so. Commands to remember are read without a model.
+A model gets the messages as fenced data and must quote them. Rows are dropped that quote nothing, give orders, add to
+the message, break the schema, or quote what the judge does not take for a statement. If the model fails, the patterns
+and the judge read the messages, and the result says so. Commands to remember are read without a model.
 """
 
 import json
@@ -71,12 +71,12 @@ def extract_facts(said: Sequence[UserMessage], model: LLM | None = None, zone: t
         cause = str(error) if isinstance(error, LLMError) else type(error).__name__
         return extract_by_patterns(said, zone, why=f"{model.name}: {cause}")
     if found.dropped and not found.candidates:
-        return extract_by_patterns(said, zone, why=f"{model.name}: nothing of what it claimed was said")
+        return extract_by_patterns(said, zone, why=f"{model.name}: none of its claims was said")
     return found
 
 
 def extract_by_patterns(said: Sequence[UserMessage], zone: tzinfo = UTC, why: str = "") -> Extraction:
-    """The claims that patterns find, and the clauses beside them that the judge takes for statements."""
+    """The claims that patterns find, and other clauses that the judge takes for statements."""
     found: list[Claim] = []
     before = None
     for each in said:
@@ -91,7 +91,7 @@ def extract_by_model(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC
     answer = model.complete(extraction_prompt(said, language, zone), max_tokens=MAX_TOKENS, schema=SCHEMA)
     rows = _rows(answer.text)
     if rows is None:
-        raise LLMError(f"{model.name} answered no list of facts; patterns read the messages instead")
+        raise LLMError(f"{model.name} did not answer with a list of facts; patterns read the messages instead")
     found = [
         claim
         for row in rows[:MAX_FACTS]

@@ -1,10 +1,10 @@
-"""Judge every clause of a message: does it state something lasting about the user, and what?
+"""The judge: a classifier that finds the clauses which state something lasting about the user, and what it is about.
 
-A message goes in, judged clauses come out. The message is cut into segments. Two models score each: a linear one over
-hashed observations (its words, its neighbours, punctuation, the message it stands in), and a small network of three
-convolutions over word vectors (the mean of a few such), which knows words that no training talk held. A last linear
-model weighs both scores against those of the neighbours and of the whole message. Weights and word vectors come from
-`judge.npz`, which `training/facts/train.py` makes; numpy is all that is needed here.
+A message goes in, judged clauses come out. The message is cut into segments. Two models score each segment: a linear
+one over hashed features (its words, its neighbours, punctuation, the whole message), and the mean of a few small
+networks of three convolutions over word vectors, which also handle words that no training message had. A last linear
+model combines both scores with those of the neighbours and of the whole message. Weights and word vectors are in
+`judge.npz`, which `training/facts/train.py` makes; only numpy is needed here.
 """
 
 import logging
@@ -29,14 +29,14 @@ log = logging.getLogger("ricordo")
 
 SIZE = 1 << 15  # slots of the hashed observations
 LABELS = ("fact", "other", "plan", "instruction", "change", "end", "remember", "forget")
-SLACK = 4.0  # logits below the threshold at which clauses are still told, for guards that weigh more than words
-SURE_GROUP = 0.4  # least probability of a group that is told
-SURE_FORGET = 0.9  # least probability of a command to forget that has no word for it
+SLACK = 4.0  # logits below the threshold at which a clause is still returned: callers have rules of their own
+SURE_GROUP = 0.4  # least probability of a group that is returned
+SURE_FORGET = 0.9  # least probability of a command to forget without a word such as "forget"
 OTHER = "other"
 BUCKETS, HASHED, FLAGS = 8_192, 16, 6  # of the network: slots of hashed words, their dimensions, marks of a token
 LEVELS = 2.5  # steps of a standard deviation in a word vector
 GAPS = (1, 2, 4)  # tokens between those that each convolution sees
-_EARLIER, _LATER = 40, 400  # tokens read of the message before, and of the message
+_EARLIER, _LATER = 40, 400  # tokens read of the message before, and of this one
 LONGEST_JUDGED = 4_000  # characters of a message that are judged; more is pasted text
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]{2,}[\"”»]|```.*?(?:```|\Z)|(?<=[\s:])'[^'\n]{8,}'(?=[\s.,!?]|$)", re.DOTALL)
 _MASK = "\ufffc"
@@ -53,7 +53,7 @@ _ONLY_JOINS = AnyLanguage(
 _COUNTS_ON = AnyLanguage(r"(?i:<facts.joins>)\s+(?:\d|[A-ZÀ-Ý][\w'-]+ (?:\w+ )?\d+\b)", flags=0)
 _ABBREVIATED = AnyLanguage(r"\b(?:<vocabulary.name_titles>|[A-HJ-Z])$", flags=0)
 _ENDS_IN_NAME = re.compile(r",\s[A-ZÀ-Ý][\w'-]+$")
-_SHORT = 3  # words before a join that may be one part of a list of names or things
+_SHORT = 3  # words before "and" that may be one item of a list of names or things
 _TOKEN = re.compile(r"[a-z]+'?|\d+|[^\sa-z\d]")
 _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|\n")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -70,9 +70,9 @@ class ClauseSegment:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A clause that states something: its span, what it is, what it is about, and how far above the threshold.
+    """A clause that states something: its span, label, group, and its margin above the threshold in logits.
 
-    `change` is the probability that it changes or ends something known, `wish` that it is a standing instruction.
+    `change` is the probability that it changes or ends a known fact, `wish` that it is a standing instruction.
     """
 
     start: int
@@ -87,7 +87,7 @@ class Judged:
 def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
     """The clauses of a message that may state something lasting; `before` is the user's message before it.
 
-    Those with a margin of 0 or more do, as far as words tell.
+    For the classifier, those with a margin of 0 or more do.
     """
     model = _model()
     return _judge(model, text[:LONGEST_JUDGED], before) if model else ()
@@ -95,7 +95,7 @@ def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
 
 @lru_cache(maxsize=16)
 def _judge(model: "_Model", read: str, before: str | None) -> tuple[Judged, ...]:
-    give_way()  # some milliseconds of work: what is learned beside a chat does not hold it up
+    give_way()  # this takes some milliseconds: background work must not delay a chat
     spans = segments(read)
     if not spans:
         return ()
@@ -103,11 +103,11 @@ def _judge(model: "_Model", read: str, before: str | None) -> tuple[Judged, ...]
         _dot(observations(read, spans, index, before), model.clause, model.clause_bias) for index in range(len(spans))
     ]
     whole = _dot(message_observations(read, before), model.message, model.message_bias)
-    told, labels, groups = network_scores(model, read, before, spans)
+    scores, labels, groups = network_scores(model, read, before, spans)
     found = []
     for index, span in enumerate(spans):
         kinds = kind_observations(read[span.start : span.end], labels[index], groups[index], model.names)
-        seen = np.concatenate([context_observations(logits, index, whole, told), kinds, kinds * told[index]])
+        seen = np.concatenate([context_observations(logits, index, whole, scores), kinds, kinds * scores[index]])
         margin = float(seen @ model.context[:-1] + model.context[-1]) - model.threshold
         if margin >= -SLACK:
             label, group, *shares = _described(model, read[span.start : span.end], labels[index], groups[index])
@@ -121,7 +121,7 @@ def is_available() -> bool:
 
 
 def describe(said: str) -> tuple[str, str]:
-    """What a clause is, if it states something, and the group of its subject."""
+    """The label of a clause, if it states something, and the group of its subject."""
     model = _model()
     if model is None or not said.strip():
         return "fact", OTHER
@@ -131,7 +131,7 @@ def describe(said: str) -> tuple[str, str]:
 
 
 def likeness(one: str, other: str) -> float:
-    """How close two sentences are in meaning, about 0 to 1, in both languages alike.
+    """How close two sentences are in meaning, about 0 to 1, also in two languages.
 
     The mean of two cosines: that of their word vectors, and that of the probabilities of their groups.
     """
@@ -174,7 +174,7 @@ def _described(model: "_Model", said: str, labels: Weights, groups: Weights) -> 
     shares = _shares(named)
     change = shares[[LABELS.index("change"), LABELS.index("end")]].sum()
     forget = LABELS.index("forget")
-    if shares[forget] < SURE_FORGET and not _FORGET.search(said):  # what is forgotten wrongly is lost
+    if shares[forget] < SURE_FORGET and not _FORGET.search(said):  # because a fact that is forgotten by mistake is lost
         named[forget] = -np.inf
     return LABELS[int(np.argmax(named))], group, float(change), float(shares[LABELS.index("instruction")])
 
@@ -211,7 +211,7 @@ def segments(text: str) -> tuple[ClauseSegment, ...]:
 
 
 def _goes_on(masked: str, begin: int, cut: re.Match[str]) -> bool:
-    """Whether an opening word opens nothing: after "I" or a preposition ("io so", "da quando"), or between nouns."""
+    """Whether the clause goes on: the opening word is after "I" or a preposition ("da quando"), or between nouns."""
     said, rest = masked[begin : cut.start()].split(), masked[cut.end() :]
     if _COUNTS_ON.match(rest):  # "3 euros and 20", "Ann of 9 and Tom of 6"
         return True
@@ -232,7 +232,7 @@ def _is_quoting(text: str) -> bool:
 
 
 def own_observations(said: str) -> list[str]:
-    """What is observed of a clause by itself, to tell what kind of statement it is and what it is about."""
+    """Features of a clause by itself, for its label and its group."""
     return _word_observations(said) + [f"p5:{word[:5]}" for word in set(words_of(said)) if len(word) > 4]
 
 
@@ -252,7 +252,7 @@ def _word_observations(said: str) -> list[str]:
 
 
 def observations(text: str, spans: Sequence[ClauseSegment], index: int, before: str | None) -> list[str]:
-    """What is observed of one segment."""
+    """Features of one segment."""
     span = spans[index]
     said = text[span.start : span.end]
     own = words_of(said)
@@ -288,7 +288,7 @@ def observations(text: str, spans: Sequence[ClauseSegment], index: int, before: 
 
 
 def message_observations(text: str, before: str | None) -> list[str]:
-    """What is observed of a whole message."""
+    """Features of a whole message."""
     words = words_of(text)
     seen = [f"mu:{word}" for word in set(words)] + [f"mb:{one}_{two}" for one, two in pairwise(words)]
     seen += [f"mo:{'_'.join(words[:2])}", f"mo1:{words[0] if words else ''}"]
@@ -299,22 +299,22 @@ def message_observations(text: str, before: str | None) -> list[str]:
     return seen
 
 
-def context_observations(logits: Sequence[float], index: int, whole: float, told: Weights) -> Weights:
-    """A segment's scores by both models beside its neighbours' and the message's."""
-    own, net = logits[index], float(told[index])
+def context_observations(logits: Sequence[float], index: int, whole: float, scores: Weights) -> Weights:
+    """Features from the scores of both models: of the segment, its neighbours and the message."""
+    own, net = logits[index], float(scores[index])
     last = logits[index - 1] if index else -3.0
     following = logits[index + 1] if index + 1 < len(logits) else -3.0
     seen = [
         own, last, following, max(logits), whole, own if whole < 0 else 0.0, sum(logits) / len(logits),
         float(index == 0), float(index + 1 == len(logits)), min(len(logits), 8) / 8, float(last > 0 and own > -1),
-        float(whole < -1), net, min(net, own), float(told[index - 1]) if index else -3.0,
-        float(told[index + 1]) if index + 1 < len(logits) else -3.0, float(max(told)),
+        float(whole < -1), net, min(net, own), float(scores[index - 1]) if index else -3.0,
+        float(scores[index + 1]) if index + 1 < len(logits) else -3.0, float(max(scores)),
     ]  # fmt: skip
     return np.array(seen, dtype=np.float32)
 
 
 def kind_observations(said: str, labels: Weights, groups: Weights, names: Sequence[str]) -> Weights:
-    """What a segment would be if it stated something: so every kind gets its own threshold and slope."""
+    """Features from the labels and groups of a segment, so that each has its own threshold and slope."""
     shares = np.exp(groups - groups.max())
     shares /= shares.sum()
     odds = np.exp(labels - labels.max())
@@ -354,11 +354,11 @@ def _bucket(word: str) -> int:
 def network_scores(
     model: "_Model", text: str, before: str | None, spans: Sequence[ClauseSegment]
 ) -> tuple[Weights, Weights, Weights]:
-    """What the networks say of each segment in the mean: whether it states something, its label, its group."""
+    """The mean scores of the networks for each segment: whether it states something, its label, its group."""
     tokens, segment = token_rows(text, before, spans, model.word_id)
     vectors = model.vectors(tokens[:, 0])
-    told = [_one_network(net, tokens, segment, vectors, len(spans)) for net in model.networks]
-    stated, labels, groups = (np.mean(each, axis=0) for each in zip(*told, strict=True))
+    scores = [_one_network(net, tokens, segment, vectors, len(spans)) for net in model.networks]
+    stated, labels, groups = (np.mean(each, axis=0) for each in zip(*scores, strict=True))
     return stated, labels, groups
 
 
@@ -379,15 +379,15 @@ def _one_network(
     mean, peak = np.zeros((count, x.shape[1]), np.float32), np.full((count, x.shape[1]), -10, np.float32)
     words = np.zeros((count, vectors.shape[1]), np.float32)
     places, starts, sizes = np.unique(segment[segment >= 0], return_index=True, return_counts=True)
-    if len(places):  # the tokens of a segment stand side by side
+    if len(places):  # the tokens of a segment are consecutive
         x, own = x[segment >= 0], vectors[segment >= 0]
         mean[places] = np.add.reduceat(x, starts) / sizes[:, None]
         peak[places] = np.maximum.reduceat(x, starts)
         words[places] = np.add.reduceat(own, starts) / sizes[:, None]
     whole = peak.max(axis=0)
     beside = np.pad(mean, ((1, 1), (0, 0)))
-    told = np.broadcast_to(whole @ net["whole_weight"].T + net["whole_bias"], mean.shape)
-    seen = np.concatenate([mean, peak, told, beside[:-2] + beside[2:], words], axis=1)
+    scores = np.broadcast_to(whole @ net["whole_weight"].T + net["whole_bias"], mean.shape)
+    seen = np.concatenate([mean, peak, scores, beside[:-2] + beside[2:], words], axis=1)
     z = _relu(seen @ net["head_weight"].T + net["head_bias"])
     stated = z @ net["stated_weight"].T + net["stated_bias"]
     groups = np.concatenate([z, words], axis=1) @ net["group_weight"].T + net["group_bias"]
@@ -437,7 +437,7 @@ class _Model:
 
 @cache
 def _model() -> _Model | None:
-    """The weights; None, and a line in the log, if their file is missing or damaged."""
+    """The weights; None, with a log line, if their file is missing or damaged."""
     try:
         return _stored_model()
     except Exception as error:  # numpy raises many kinds for a damaged file

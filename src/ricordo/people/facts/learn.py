@@ -2,7 +2,7 @@
 
 Learning reads the turns that have not been read yet, skips what must not be learned (crises, quarantined messages, text
 composed from memory), extracts claims and merges them into the stored facts with an optimistic write. A command to
-forget is obeyed after that, for facts that were known before it.
+forget deletes the facts that were known before it.
 
 Forgetting erases the words of a fact and every summary that may contain it. Its source messages stay in the history but
 are quarantined, so that nothing derived later quotes them. Summaries that cover them are dropped and rebuilt without a
@@ -39,14 +39,14 @@ from ricordo.worker import END
 _MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
 log = logging.getLogger("ricordo")
 
-TURNS_PER_PASS = 16  # turns
+TURNS_PER_PASS = 16
 MAX_ATTEMPTS = 20
 COMPOSED = "composed"  # metadata key of messages that contain prompt or memory text
 
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """The result of one pass: whether turns remain, which extractor read, why not the model, facts written."""
+    """The result of a pass: whether turns remain, the extractor, why it was not the model, the facts written."""
 
     more: bool
     made_by: str = ""
@@ -62,25 +62,29 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
         return LearnResult(more=False)
     through = min(done + TURNS_PER_PASS, session.last_turn)
     turns = engine.store.turns.page(owner, session_id, after=done, before=through + 1)
-    unfit = screen_of(engine).turns(engine, owner, turns)
-    # What a chat was told to forget it has forgotten, and said so.
+    excluded = screen_of(engine).turns(engine, owner, turns)
+    # The chat has carried out these commands already, and said so in its answer.
     asked = [each for turn in turns if turn.metadata.get("act") != "forget" for each in _user_messages(turn)]
-    # A suspicious message may still say what to forget: that only removes.
+    # Commands of suspicious messages are obeyed too: they can only remove facts.
     commands = [command for each in asked if each.origin == "user_said" for command in forget_commands(each)]
-    said = [each for each in asked if each.id not in unfit]
+    said = [each for each in asked if each.id not in excluded]
     found = extract_facts(said, model, ZoneInfo(engine.settings.profile.time_zone))
     if found.why:
         details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
         log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
     claims = [clean for each in found.candidates if (clean := _redact_claim(each, engine.settings.safety))]
-    _forget_commanded(engine, owner, session.agent_id, commands)  # before the turns are read: a crash loses none
-    written = _merge(engine, owner, session, claims, unfit, through)
-    _forget_commanded(engine, owner, session.agent_id, commands)  # what these turns said before a command
+    _forget_commanded(
+        engine, owner, session.agent_id, commands
+    )  # first, so that a crash after the merge loses no command
+    written = _merge(engine, owner, session, claims, excluded, through)
+    _forget_commanded(
+        engine, owner, session.agent_id, commands
+    )  # again, for facts from these turns that were said before a command
     return LearnResult(through < session.last_turn, found.made_by, found.why, written)
 
 
 def _forget_commanded(engine: Engine, owner: Owner, agent_id: str, commands: list[ForgetCommand]) -> None:
-    """Forget what each command means; its own message repeats the words, so it is kept away from prompts too."""
+    """Forget the facts that each command means. Its message repeats the words, so it is quarantined too."""
     for command in commands:
         meant = facts_to_forget(command, engine.store.people.facts(owner, agent_id).facts)
         for fact in meant:
@@ -103,10 +107,10 @@ def _merge(
     owner: Owner,
     session: SessionInfo,
     claims: list[Claim],
-    unfit: frozenset[str],
+    excluded: frozenset[str],
     through: int,
 ) -> int:
-    """Write the merged facts and the last turn read; the number of facts that changed."""
+    """Write the merged facts and the last turn read; returns how many facts changed."""
 
     @cache
     def said_at(message_id: str) -> MessageTime | None:
@@ -117,7 +121,7 @@ def _merge(
 
     for _ in range(MAX_ATTEMPTS):
         people = engine.store.people.facts(owner, session.agent_id)
-        context = LearningContext(session.agent_id, engine.clock.now(), unfit)
+        context = LearningContext(session.agent_id, engine.clock.now(), excluded)
         change = merge_claims(people, claims, context, said_at=said_at, learned=((session.id, through),))
         if engine.store.people.put_facts(owner, session.agent_id, change):
             screen_of(engine).facts(engine, owner, session.id, _new(change.put, people.facts))
@@ -136,7 +140,7 @@ def _redact_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
     if kept.blocked:
         return None
     if kept.text != claim.text and claim.made_by == JUDGE:
-        return None  # without its data the clause says nothing
+        return None  # the clause says nothing without the personal data
     # Round brackets: claims with square ones are refused as markup.
     return replace(claim, text=_MASK.sub(r"(\1)", kept.text)) if kept.text != claim.text else claim
 
@@ -184,9 +188,9 @@ def _rebuild_summaries(engine: Engine, owner: Owner, dropped: list[Summary]) -> 
 
 
 def forget_change(people: KnownFacts, fact_id: str) -> FactChange:
-    """The change that erases a fact and keeps only its digest, so that it is not learned again.
+    """The change that erases a fact but keeps its digest, so that it is not learned again.
 
-    Facts with the same digest are erased too. A fact that it had superseded does not become current again.
+    Facts with the same digest are erased too. A fact that the erased one had superseded stays superseded.
     """
     chosen = _known(people, fact_id, forgotten=True)
     gone = (fact for fact in people.facts if fact.digest == chosen.digest and not fact.forgotten)
@@ -205,7 +209,7 @@ def _known(people: KnownFacts, fact_id: str, *, forgotten: bool = False) -> Fact
 
 
 def pin_fact(engine: Engine, owner: Owner, agent_id: str, fact_id: str, *, pinned: bool = True) -> Fact:
-    """Pin a fact, so that it comes first in profile and prompt, or unpin it; the fact as it is then."""
+    """Pin a fact, so that it comes first in profile and prompt, or unpin it; returns the changed fact."""
     for _ in range(MAX_ATTEMPTS):
         people = engine.store.people.facts(owner, agent_id)
         before = _known(people, fact_id)
@@ -220,14 +224,14 @@ INSTRUCTION = "instruction"
 
 
 def write_fact(engine: Engine, owner: Owner, agent_id: str, text: str, *, kind: str = "", replaces: str = "") -> Fact:
-    """Write a fact by hand: a new one, or in place of a known one, which stays as what was true before.
+    """Write a fact by hand: a new one, or one that supersedes the fact `replaces`.
 
-    The rules that read messages find its kind and subject, so that "I live in Rome" ends another home; words that they
-    do not read stay as they are. The kind `instruction` makes it a standing wish.
+    The rules that read messages find its kind and subject, so that "I live in Rome" supersedes another home; a text
+    that they cannot read is stored as it is. The kind `instruction` makes it a standing wish.
     """
     safe = redact(text, dict.fromkeys(PII_KINDS, engine.settings.safety.personal_data))
     if safe.blocked:
-        raise ValidationError("text", "holds personal data that the settings do not allow to be kept")
+        raise ValidationError("text", "contains personal data that the settings do not allow to be stored")
     line = " ".join(_MASK.sub(r"(\1)", safe.text).split())
     for _ in range(MAX_ATTEMPTS):
         people = engine.store.people.facts(owner, agent_id)
@@ -248,7 +252,7 @@ def write_fact(engine: Engine, owner: Owner, agent_id: str, text: str, *, kind: 
 
 
 def _fact_by_hand(line: str, kind: str, old: Fact | None, context: LearningContext) -> Fact:
-    """The fact that a line says, without a source; ValidationError if it may not be kept."""
+    """The fact of a line, without a source; ValidationError if it must not be stored."""
     wish = kind == INSTRUCTION or bool(old and old.is_instruction)
     said = UserMessage(f"hand-{new_id(context.now)}", "", line, context.now, "user_edit")
     about = old.about if old else f"{INSTRUCTION}:hand:{said.id}" if wish else ""
@@ -267,7 +271,7 @@ PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """What a session left behind; `summary` and `made_by` are None if there was nothing to summarise."""
+    """The result of ending a session; `summary` and `made_by` are None if there was nothing to summarise."""
 
     session: SessionInfo
     summary: Summary | None
@@ -310,7 +314,7 @@ def end_now(engine: Engine, owner: Owner, session_id: str) -> SessionEnd:
 
 
 def end_if_idle(engine: Engine, owner: Owner, session_id: str) -> bool:
-    """End a session if it is idle; whether it was ended."""
+    """End a session if it is idle; returns whether it was ended."""
     session = engine.store.sessions.get(owner, session_id)
     if session is None or engine.settings.profile.remember_person == "off" or not is_idle(engine, session):
         return False
@@ -319,7 +323,7 @@ def end_if_idle(engine: Engine, owner: Owner, session_id: str) -> bool:
 
 
 def end_idle(engine: Engine, owner: Owner) -> int:
-    """End every idle session of an owner; how many were ended."""
+    """End every idle session of an owner; returns how many were ended."""
     idle = idle_sessions(engine, owner)
     for session in idle:
         end_session(engine, owner, session, model=engine.llm, writer=writer_of(engine))
@@ -346,19 +350,19 @@ def _from_session(fact: Fact, session_id: str) -> bool:
     return not fact.forgotten and any(source.session_id == session_id for source in fact.sources)
 
 
-FEW_TURNS = 64  # an idle session of at most so many turns is ended before the first context of the next
-LATEST_SESSIONS = 4  # looked at for idle ones
+FEW_TURNS = 64  # a longer idle session is queued, not ended before the first context of the next one
+LATEST_SESSIONS = 4  # that are checked for idle ones
 
 
 def end_idle_before(engine: Engine, scope: Scope) -> list[str]:
-    """End the latest idle sessions with this agent before the first context of a new one: the profile tells them.
+    """End the latest idle sessions with this agent before the first context of a new one, for its profile.
 
-    By rules alone, which takes milliseconds. A long session is queued instead, and so is one that cannot be written
-    now: a note says so.
+    This uses rules without a model and takes milliseconds. A long session is queued instead, and so is one that cannot
+    be written now. Returns notes about sessions that are not ended yet.
     """
     notes: list[str] = []
     for idle in idle_sessions(engine, scope.owner, most=LATEST_SESSIONS):
-        # After a failure no other is tried: that would only keep the chat waiting.
+        # After a failure no other session is tried, because the chat would wait longer.
         if idle.agent_id == scope.agent_id and idle.turn_count <= FEW_TURNS and not notes:
             try:
                 end_session(engine, scope.owner, idle)

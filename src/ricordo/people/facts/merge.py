@@ -44,26 +44,26 @@ from ricordo.recall.evidence import tokens
 from ricordo.records.derived import Fact, FactChange, FactKind, KnownFacts
 from ricordo.safety.screen import least_trusted
 
-# Groups of which a person has one at a time: a newer claim replaces the older.
+# Groups with one value at a time: a newer claim replaces the older.
 SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
-# What belonging to one group adds to the nearness of two statements; the least nearness of a change to what it changes,
-# and of a standing wish, or of what may be a change, to what it replaces; the least probability of a change.
+# The nearness that one group adds to two statements; the least nearness of a change to the fact that it changes; that
+# of a standing wish, or of a possible change, to the fact that it replaces; the least probability of a change.
 _GROUPED, _NEAR, _NEAR_OTHERWISE, _MAYBE = 0.5, 0.55, 0.9, 0.15
-_SURE, _CERTAIN = 0.65, 0.9  # least probability of a change that need not be so near; that is no addition
-_LATEST = 0.15  # what having been said last adds
-_NEAR_ONLY = 0.2  # if there is only one fact that can be meant
-_TRANSLATED = 0.75  # least likeness of two names of one thing in two languages
+_SURE, _CERTAIN = 0.65, 0.9  # least probability of a change that may be less near; of one that is not an addition
+_LATEST = 0.15  # nearness that is added for the fact that was said last
+_NEAR_ONLY = 0.2  # least nearness if only one fact can be meant
+_TRANSLATED = 0.75  # least similarity of two names of one thing in two languages
 _DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
-# What a wish about answers is about, its language first: of two languages the newer holds, of two matters both do.
+# What wishes about answers are about, their language first. A newer wish replaces one about the same.
 _MATTERS = [
     AnyLanguage(rf"\b(?:<facts.{name}>)\b") for name in ("wish_languages", "wish_lengths", "wish_units", "wish_marks")
 ]
-_SHORT = 2  # letters of a word that says nothing of whom it is about
+_SHORT = 2  # letters; a word of so few does not identify a person
 _OF_OTHERS = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+)?(?:<facts.possessives>)\s")
 _NAMES = re.compile(r"[A-ZÀ-Ý][\w'-]+")
 _LISTED = AnyLanguage(rf"{_NAMES.pattern}(?:(?:,|,?\s+(?i:<facts.joins>))\s+{_NAMES.pattern})+", flags=0)
-# The groups of the subjects that patterns name.
+# The groups of the subjects in patterns.
 _GROUPS = {
     "date:birthday": "age", "place:origin": "origin", "place:birth": "origin",
     "name": "name", "age": "age", "place:home": "home", "job": "work", "study": "study", "class": "study",
@@ -72,7 +72,7 @@ _GROUPS = {
 
 
 def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
-    """The claim with the subject of the fact that it replaces, or that came from the same words before."""
+    """The claim with the subject of the fact that it replaces, or that was learned from the same words before."""
     instruction = claim.about.startswith("instruction:")
     current: dict[str, Fact] = {}
     for fact in known:
@@ -94,15 +94,15 @@ def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
 
 
 def own_about(fact: Fact) -> str:
-    """The subject of a fact that had none of its own, once another takes its place."""
+    """The subject for a fact without one, which it needs when another fact supersedes it."""
     return f"said:{OTHER}:{fact.id}"
 
 
 def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     """The fact that a claim is most likely about; None if none is near.
 
-    Words that both share count most, the rarest first; then the group of the subject; then how alike the words are,
-    which also finds what was said in another language or without repeating a word.
+    Shared words count most, rare ones more; then the group of the subject; then similarity in meaning, which also finds
+    what was said in another language or in other words.
     """
     terms = {fact.id: _terms(fact.text, fact.language) for fact in facts}
     common = Counter(term for own in terms.values() for term in own)
@@ -135,13 +135,13 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
 
 
 def _matters(wish: Claim | Fact) -> set[int]:
-    """The matters of answers that a wish names; empty for what is no wish."""
+    """What a standing wish about answers is about; empty for other claims."""
     told = enumerate(_MATTERS) if wish.about.startswith("instruction:") else ()
     return {number for number, matter in told if matter.search(wish.text)}
 
 
 def _renamed(claim: Claim, facts: list[Fact]) -> Fact | None:
-    """The only fact of a day still to come that the claim gives another day, under the same or a shorter name."""
+    """The fact about a future day for which the claim names another day, with the same or a shorter name."""
     named = _subject_of_day(claim.text, claim.language)
     if not named or _introduced(claim.quote, claim.language):
         return None
@@ -173,9 +173,13 @@ def _subject_of_day(text: str, language: str) -> frozenset[str]:
 
 
 def _stays(fact: Fact, claim: Claim) -> bool:
-    """Whether a claim leaves a fact as it is: it is about another person, or about some only of those that it names."""
-    whose, told, rest = claim.text.partition(": ")
-    if told and rest[1:] == claim.quote[1:] and not _terms(whose, claim.language) & _terms(fact.text, fact.language):
+    """Whether a claim does not change a fact, because it is about another person or only some of those in it."""
+    whose, separator, rest = claim.text.partition(": ")
+    if (
+        separator
+        and rest[1:] == claim.quote[1:]
+        and not _terms(whose, claim.language) & _terms(fact.text, fact.language)
+    ):
         return True
     # "my wife works nights" and "I work at home"
     if claim.change < _CERTAIN and fact.sources and _OF_OTHERS.match(fact.sources[0].quote):
@@ -194,7 +198,7 @@ def _terms(text: str, language: str) -> frozenset[str]:
 
 
 def _introduced(text: str, language: str) -> frozenset[str]:
-    """The terms that a sentence brings in as new, by an indefinite article."""
+    """The terms after an indefinite article: something new."""
     articles = all_words("followups.indefinite")
     said = text.lower().replace("'", " ").split()
     new = " ".join(word for before, word in pairwise(said) if before in articles)
@@ -217,7 +221,7 @@ def facts_to_forget(command: ForgetCommand, known: Iterable[Fact]) -> tuple[Fact
         least = 0.0 if command.everything else most - 1e-9
         meant = [fact for fact in facts if shared[fact.id] > least]
     elif command.everything or named != named.lower() or any(c.isdigit() for c in named):
-        return ()  # a name or a number that no fact holds, or nothing in particular
+        return ()  # a name or number that no fact contains, or no words at all
     else:
         meant = [fact for fact in facts if group_of(fact.about) == command.group != "other"]
     return tuple(meant) if command.everything or len({fact.about or fact.id for fact in meant}) == 1 else ()
@@ -277,10 +281,10 @@ def merge_claims(
     for candidate in sorted(kept, key=_sort_key):
         if candidate.made_by == JUDGE or candidate.kind == "date":
             there = placed(candidate, (*facts.values(), *_pending(touched, context)))
-            # A message makes one statement about a subject: of two that change one fact, the other stands alone.
+            # A message makes one statement about a subject: the second one that changes a fact becomes a new fact.
             rivals = (claim.said.id for claim in touched.get(there.about, ()))
             candidate = candidate if there.about != candidate.about and candidate.said.id in rivals else there
-        for fact in facts.values():  # what is replaced gets a subject, so that both have one timeline
+        for fact in facts.values():  # a replaced fact gets a subject, so that both are on one timeline
             if not fact.about and own_about(fact) == candidate.about:
                 facts[fact.id] = replace(fact, about=candidate.about)
                 break
@@ -301,7 +305,7 @@ def move_pins(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     known = {fact.id: fact for fact in facts}
     for fact in tuple(known.values()):
         last = fact
-        for _ in known:  # as many steps as there are facts: a damaged chain may be a circle
+        for _ in known:  # at most one step for each fact, because a damaged chain may be a cycle
             following = known.get(last.superseded_by or "")
             if following is None or following.forgotten:
                 break
@@ -313,7 +317,7 @@ def move_pins(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def _pending(touched: dict[str, list[Claim]], context: LearningContext) -> Iterable[Fact]:
-    """The facts that claims of this pass are about to become."""
+    """The facts that the claims of this pass will become."""
     return (new_fact(claim, about, context) for about, claims in touched.items() for claim in claims)
 
 
@@ -405,7 +409,7 @@ def _timeline(
         if one.kind != other.kind or not one.text or not other.text:
             return False
         if other.candidate and other.candidate.replaces and other.made_by == JUDGE:
-            return False  # what changes or ends a fact does not repeat it, even if it adds no word
+            return False  # a change or an end of a fact does not repeat it, even without a new word
         return is_same_claim(one.kind, one.words, other.words, narrower=True, similarity=similarity)
 
     runs = facts_from_runs(

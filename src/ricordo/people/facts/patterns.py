@@ -30,7 +30,7 @@ _DEADLINE_END = AnyLanguage(r"\s(?:<facts.deadline>) \d{1,2} \w+ \d{4}$", flags=
 _DATE_SIGN = AnyLanguage(r"\d|<calendar.first_day>", flags=0)
 _AHEAD = AnyLanguage(r"(?:<calendar.ahead>)\s")
 _OFFERED = AnyLanguage(r"\b(?:<facts.offered>)\b")
-# A further noun of "I have …", which begins like the first: "and a son".
+# One more noun after "I have …": "and a son".
 _FURTHER = AnyLanguage(
     r"\s*,?\s*(?:<facts.joins>)\s+(?P<noun>(?:<followups.indefinite>)\s+\w+(?:\s+\w+)?)(?=\s*(?:[,.;!?]|$))"
 )
@@ -74,9 +74,9 @@ def _with_ties(claim: Claim, flat: str, start: int) -> list[Claim]:
 
 
 def read_clause(quote: str, said: UserMessage, zone: tzinfo = UTC, *, named: bool = False) -> Claim | None:
-    """What a pattern reads from a clause that is known to state something, with everyday spellings written out.
+    """The claim of a clause that is known to state something, after everyday spellings are written out.
 
-    With `named` it is known to tell a name: then "I'm Ann" needs no greeting before it.
+    With `named` it is known to contain a name: then "I'm Ann" needs no greeting before it.
     """
     said_on = said.created_at.astimezone(zone).date()
     for table in (each.facts for each in languages()):
@@ -103,7 +103,7 @@ def _first_match(
         if not table.sign.search(flat, start, end):
             continue
         lead = table.lead.match(flat, start, end)
-        # First with the leading word ("Adesso capisco…"), then without it ("Ciao mi chiamo…").
+        # With the first word ("Adesso capisco…"), then without it ("Ciao mi chiamo…").
         for begin in (start, lead.end()) if lead else (start,):
             for pattern in table.patterns:
                 if pattern.greeted and not greeted:

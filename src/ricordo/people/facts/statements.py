@@ -1,8 +1,8 @@
-"""Statements: what one message says of its writer, by patterns and by judged clauses, and what it commands.
+"""The statements of one message about its user, by patterns and by the judge, and its commands to forget.
 
-A message goes in; claims come out, and commands to forget. Quotations and pasted text are masked.
-The judge's score must be higher where a message works on a text, plays a part or takes back what it says, and where a
-sentence supposes or reports; it may be lower after a command to remember and for a standing wish.
+Quotations and pasted text are masked. The judge needs a higher score if the message is about a text, plays a role or
+takes back what it says, and for a sentence that supposes or reports. A lower score is enough after a command to
+remember and for a standing wish.
 """
 
 import hashlib
@@ -32,18 +32,17 @@ from ricordo.recall.evidence import snowball_stems, tokens
 from ricordo.records.derived import FactKind
 
 _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
-# How much surer the judge must be (in logits) of a message that works on a text, plays a part or jokes; of a sentence
-# that supposes or reports; and of a message in which the user does not speak of themselves. How much less sure of a
-# sentence that states a wish for all later answers.
+# What is added to the score that a clause needs, in logits: in a message about a text, a role or a joke; in a sentence
+# that supposes or reports; in a message without the first person; in a sentence with a wish for all later answers.
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
-_OF_THE_KNOWN = -0.8  # of a clause that changes or ends something: it often leaves out whose it is
-_SAME_PERSON = -3.0  # of what follows about a person of the user's ("my son Tim is ill, he has")
-_ONLY_WISH = -0.25  # of a wish that does not say that it is for all later answers
-_FOR_ALL, _REPORTED = -1.5, 1.4  # of a wish whose sentence says so ("always"); that tells what others want or say
-_PLAYED_BEFORE = 2.0  # of a message after one that gives the user a part
-_SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment that is told by itself; of one in no group
+_OF_THE_KNOWN = -0.8  # for a clause that changes or ends a fact: it often has no first person
+_SAME_PERSON = -3.0  # for more about a person of the user's ("my son Tim is ill, he has")
+_ONLY_WISH = -0.25  # for a wish that does not say that it is for all later answers
+_FOR_ALL, _REPORTED = -1.5, 1.4  # for a wish that says so ("always"); for one that reports what others want or say
+_PLAYED_BEFORE = 2.0  # for a message after one that gives the user a role
+_SURE_FRAGMENT, _ODD_FRAGMENT = 1.5, 2.5  # least margin of a fragment by itself; of one in no group
 _POSSIBLE = -1.5  # least margin of a clause that a model takes for a statement
-_EVER = -2.5  # of one that a pattern knows, in a game of parts
+_EVER = -2.5  # for a clause that a pattern matches, in a role play
 _LEAD = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)+")
 _SELF = AnyLanguage(r"\b(?:<facts.self_words>|<facts.introductions>)\b")
 _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.remember>)\s*")
@@ -53,7 +52,7 @@ _ANNOUNCES = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<fact
 _TOLD_BEFORE = AnyLanguage(r"\b(?:<dialogue.user_said>|<dialogue.assistant_said>)\b")
 _REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
 _DENIED = AnyLanguage(r"<statements.denied>")
-_ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # to what is not said
+_ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # without saying to what
 _IS_ALLERGIC = AnyLanguage(
     r"\W*[A-ZÀ-Ý]\w+ \w{1,2} (?:\w+ )?(?:<facts.allergies>)", flags=0
 )  # "Ann is", not "dogs are"
@@ -99,24 +98,24 @@ _WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", 
 _JOINED = re.compile(r"\s*,?\s*")
 _BRACKET = re.compile(r" ?\([^()\n.!?]{1,80}\)")
 _CHANGES = ("change", "end")
-_NAME, _MANNER = "name", "manner"  # groups: names, and what is said about answers
+_NAME, _MANNER = "name", "manner"  # groups: names, and wishes about answers
 _WISH = "instruction"  # the label of a standing wish
-# Least probability of a wish: that says it is for good; that may as well tell a habit; that opens with "I".
+# Least probability of a wish: that says it is for good; that may also be a habit; that begins with "I".
 _LIKELY_WISH, _HABIT, _SURE_WISH = 0.15, 0.5, 0.7
-_CHANGED_WISH = 0.3  # of what changes or ends something about answers
-_GREETED_NAME = 1.0  # how much less sure the judge must be of a name after a greeting
-_ALLERGY = 3.0  # how much less sure the judge must be of one who is named with an allergy, or of an allergen
-_LISTED = 1.7  # the same of things that the user has, counts and lists: "I have three cats: …"
-_REPLACED = 0.7  # least probability of a change where the words say what it takes the place of
-_SHORT = 3  # words of a segment that is told together with its neighbour
+_CHANGED_WISH = 0.3  # for a change of a wish about answers
+_GREETED_NAME = 1.0  # subtracted for a name after a greeting
+_ALLERGY = 3.0  # subtracted for a name with an allergy, and for an allergen
+_LISTED = 1.7  # subtracted for things that the user counts and lists: "I have three cats: …"
+_REPLACED = 0.7  # least probability of a change that names what it replaces
+_SHORT = 3  # words; a segment of so few is joined with its neighbour
 _MASK = "\ufffc"
 
 
 @dataclass(frozen=True, slots=True)
 class SaidFact:
-    """What a message says, for an answer to it: `sentence` in the third person, `addressed` to the user, and its quote.
+    """A fact of a message, for the answer to it: as a `sentence` in the third person, `addressed` to the user, quoted.
 
-    `addressed` is empty where no sure sentence is known: then the quote is what can be shown.
+    `addressed` is empty if the rules have no safe sentence: then show the quote.
     """
 
     kind: Literal["fact", "instruction", "forget"]
@@ -172,7 +171,7 @@ def message_claims(said: UserMessage, before: UserMessage | None = None, zone: t
     matched += played_character(said, zone)
     matched += remembered_claims(said, matched, zone)
     judged = judged_claims(said, before, matched, zone)
-    again = "said:name:" if signed else _MASK  # a signature is told once
+    again = "said:name:" if signed else _MASK  # one claim for a signature
     return (*matched, *(each for each in judged if not (each.about.startswith(again) or _within(said, each, dropped))))
 
 
@@ -191,7 +190,7 @@ def signed_name(said: UserMessage, known: Sequence[Claim], zone: tzinfo = UTC) -
 
 
 def played_character(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
-    """That the user has a character in a game which they name; what they say of the character is not theirs."""
+    """The claim that the user has a named character in a game; what they say about it is not about them."""
     flat = stated_text(said.text)
     part = _CHARACTER.search(flat)
     if not part:
@@ -223,7 +222,7 @@ def judged_claims(
         rest = flat[begin : clause.end].lstrip(" ,;")
         lead = _LEAD.match(rest)
         if _speaks(rest[lead.end() :] if lead else rest, language):
-            # "I play the piano and I study": the piano is told
+            # "I play the piano and I study": without the second verb
             clause = replace(clause, start=clause.end - len(rest), attribute=describe(rest)[1])
         claim = _claim(clause, flat, said, language, zone)
         if claim and clause.margin < _sure_fragment(clause) and _is_fragment(claim.quote):
@@ -248,14 +247,14 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
     found: list[Judged] = []
     judged = judge(text, before)
     for clause in _with_allergens(flat, judged):
-        if found and clause.start < found[-1].end:  # it is told with the clause before it
+        if found and clause.start < found[-1].end:  # it is part of the clause before it
             found[-1] = replace(found[-1], end=max(found[-1].end, clause.end if clause.margin >= needed else 0))
             continue
         words = flat[clause.start : clause.end]
         lead = _LEAD.match(words)
         told = words[lead.end() :] if lead else words
         of_oneself = _SELF_FIRST.match(told) is not None
-        # "every time" may also tell a habit; "from now on" is said of a wish or of a change.
+        # "every time" may also be a habit; "from now on" a wish or a change.
         likely = _LIKELY_WISH if clause.label == _WISH or _FROM_NOW.search(words) else _HABIT
         likely = _SURE_WISH if of_oneself and clause.attribute != _MANNER else likely
         for_good = clause.wish >= likely and _is_for_good(flat, clause)
@@ -322,7 +321,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
 
 
 def _with_allergens(flat: str, judged: Sequence[Judged]) -> list[Judged]:
-    """The clauses, where "I'm allergic" is told together with what cannot be eaten or taken."""
+    """The clauses, with "I'm allergic" joined to the clause that names what cannot be eaten or taken."""
     found: list[Judged] = []
     for clause in judged:
         last = found[-1] if found else None
@@ -351,7 +350,7 @@ def _sentence_around(flat: str, clause: Judged) -> tuple[int, int]:
 
 
 def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
-    """Whether a clause only announces ("update: …", "I changed my mind"), asks what was told, or wants one answer."""
+    """Whether a clause states nothing: it announces ("update: …"), asks, or is a wish for one answer."""
     words = flat[clause.start : clause.end]
     heads = flat[clause.end : clause.end + 1] == ":" and not _OWN_VERB.match(words)
     if heads and (clause.label == "remember" or len(words.split()) <= _SHORT):
@@ -369,7 +368,7 @@ def announces(text: str) -> bool:
 
 
 def _tells_of_oneself(words: str, language: str) -> bool:
-    """Whether the user says what they do, and neither what they want nor what the assistant does."""
+    """Whether the user says what they do, not what they want or what the assistant does."""
     told = retold(words, language, "third")
     turned = told is not None and fold(told) != fold(" ".join(words.split()).strip(" ,.;:!?…-–—"))
     return (
@@ -378,7 +377,7 @@ def _tells_of_oneself(words: str, language: str) -> bool:
 
 
 def _needed(text: str, before: str | None = None) -> float:
-    """The least margin of a clause, by the message that it stands in."""
+    """The least margin of a clause in this message."""
     needed = language_by_code(guess_language(text)).facts.surer
     if is_not_oneself(text) or _PLAYS.search(stated_text(text)):
         needed += _PLAYED
@@ -388,7 +387,7 @@ def _needed(text: str, before: str | None = None) -> float:
 
 
 def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
-    """Whether a clause is told together with the one before it: it says since when, leans on it, or one is short."""
+    """Whether a clause is joined to the one before it: it says since when, depends on it, or one of them is short."""
     gap = flat[last.end : clause.start]
     bracketed = _bracket_end(flat, last, clause) > 0
     if not (bracketed or _JOINED.fullmatch(gap)) or clause.end - last.start > MAX_CLAIM_LENGTH - 2:
@@ -396,7 +395,7 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
     words = flat[clause.start : clause.end]
     lead = _LEAD.match(words)
     bare = words[lead.end() :] if lead else words
-    if (last.label == _WISH) != (clause.label == _WISH):  # a fact is the reason of a wish, and told apart from it
+    if (last.label == _WISH) != (clause.label == _WISH):  # a fact is the reason of a wish, and a claim of its own
         return len(bare.split()) < _SHORT and (last.label == _WISH or FOR_GOOD.search(bare) is not None)
     if bracketed:
         return True
@@ -422,7 +421,7 @@ def _sure_fragment(clause: Judged) -> float:
 
 
 def _is_fragment(words: str) -> bool:
-    """Whether a clause that stands alone says too little: one word, or only words of no meaning."""
+    """Whether a clause says too little by itself: one word, or only stop words."""
     said = tokens(words)
     return len(said) < 2 or not any(snowball_stems(word, code) for word in said for code in codes())
 
@@ -480,7 +479,7 @@ def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
 
 
 def _person_before(flat: str, clause: Judged, quote: str, language: str) -> str:
-    """Whom a clause is about that begins with "she", or with a verb alone: "my nan is ill, she lives in Bath"."""
+    """The person of a clause that begins with "she" or with a verb: "my nan is ill, she lives in Bath"."""
     table = language_by_code(language).facts
     verbs = {*table.third_verbs.values(), *table.reflexives.values()}
     first = next((word for word in quote.lower().split() if word in table.reflexives or not ADVERB.fullmatch(word)), "")
@@ -496,7 +495,7 @@ def _person_before(flat: str, clause: Judged, quote: str, language: str) -> str:
 
 
 def _trimmed(flat: str, start: int, end: int) -> int:
-    """The end of a clause without marks and without words that lean on what was cut off ("non so da")."""
+    """The end of a clause without punctuation and without words that need what was cut off ("non so da")."""
     goes_on = flat[end : end + 1].isspace() and flat[end + 1 : end + 2].isalpha()
     leaning = all_words("facts.leaning") if goes_on else frozenset()
     while end > start:
@@ -518,7 +517,7 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     if begins and clause.label != _WISH:
         start += begins.end()
     if clause.label != _WISH and (slips := list(_SLIP.finditer(flat[start:end]))):
-        start += slips[-1].end()  # what was said before it is not meant
+        start += slips[-1].end()  # a slip of the tongue: what is before it is not meant
     if clause.label != _WISH and (trail := _TRAIL.search(flat[start:end])):
         end = start + trail.start()
     end = _trimmed(flat, start, end)

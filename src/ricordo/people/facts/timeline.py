@@ -1,4 +1,4 @@
-"""The timeline of one subject: statements go in, runs of equal statements and their facts come out.
+"""The timeline of one subject: makes runs of equal statements, and facts from the runs.
 
 Runs never overlap: each is valid from its first statement to the first statement of the next run. A run that replaces
 another is valid from the time that it names ("since March"), if that lies between the two. A run with statements of a
@@ -92,7 +92,7 @@ class StatementRun:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRuns:
-    """The runs in order, and negations about another value; an older turn may still make these relevant."""
+    """The runs in order, and negations of other values, which matter if an older turn with the value is added."""
 
     runs: tuple[StatementRun, ...]
     irrelevant: tuple[Statement, ...]
@@ -212,7 +212,7 @@ def _time_within_moment(statement: Statement, before: Statement | None, said_at:
 
 
 def _in_supersession_order(facts: Sequence[Fact]) -> list[Fact]:
-    """Facts in the order they superseded one another, also within one moment."""
+    """Facts in the order in which they superseded one another, even if their times are equal."""
     by_id = {fact.id: fact for fact in facts}
 
     def steps_to_end(fact: Fact) -> int:

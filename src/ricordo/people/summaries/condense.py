@@ -1,7 +1,7 @@
-"""Write the stored summaries of a session: of its older turns (condensation), of all when it ends; and its title.
+"""Write the stored summaries of a session (of its older turns: condensation; of all turns at its end), and its title.
 
-The turns themselves stay. In the background the tokens of a session are counted incrementally, so that a long session
-is not read again with every turn. Its turns are read only when condensation is due.
+The turns themselves stay. The tokens of a session are counted incrementally, so that a long session is not read again
+with every turn; its turns are read only when condensation is due.
 """
 
 import threading
@@ -177,7 +177,7 @@ def _origins(turns: Sequence["Turn"]) -> list[Trust]:
 def turns_to_condense(
     turns: Sequence["Turn"], settings: "CondensationSettings", already: Summary | None = None, *, overhead: int = 0
 ) -> TurnRange | None:
-    """The turns to cover next, if the summary and the turns after it reach the trigger; else None.
+    """The turns to condense now, if the summary and the turns after it reach the trigger; else None.
 
     `turns` are in ascending order and may include those that `already` covers. `overhead` is what a chat API adds per
     message.
@@ -243,7 +243,7 @@ def _last_turn_time(turns: Sequence["Turn"], session: "SessionInfo") -> datetime
 
 
 class Untitled:
-    """Sessions without a possible title and their number of turns, so that a model is not asked again."""
+    """Sessions for which no title was found, with their number of turns, so that the same turns are not tried again."""
 
     def __init__(self, engine: Engine) -> None:
         self._looked_at: LRU[tuple[Owner, str], int] = LRU(MAX_UNTITLED)

@@ -1,8 +1,8 @@
-"""An extractive summary: quoted sentences, and the evidence that they leave out.
+"""An extractive summary: quoted sentences, and the key details that they leave out.
 
 Turns and the earlier summary go in, a `SummaryDraft` comes out. Sentences are quoted, never rewritten, so nothing is
 invented. The same input gives the same summary. Sentences of the earlier summary compete with new ones, and the
-evidence of both is kept by rank.
+key details of both are kept by rank.
 """
 
 import math
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import sentences
-from ricordo.people.summaries.evidence import (
-    Evidence,
+from ricordo.people.summaries.key_details import (
+    KeyDetail,
     common_words,
-    find_evidence,
+    find_key_details,
     key_topics,
     keywords,
-    ranked_evidence,
+    ranked_key_details,
 )
 from ricordo.people.summaries.layout import (
     EXTRACTIVE,
@@ -56,27 +56,27 @@ def quotable_sentences(text: str) -> list[str]:
     return [" ".join(sentence.split()) for sentence in spans if _WORDS.search(sentence)]
 
 
-_CENTRALITY, _EVIDENCE, _OPENING, _SPEAKER = 1.0, 0.5, 0.1, 0.1
+_CENTRALITY, _DETAILS, _OPENING, _SPEAKER = 1.0, 0.5, 0.1, 0.1
 _ASKED_BACK = -0.5
 _FEW = 5.0  # smoothing: sentences with few keywords score lower
 _EVERYWHERE = 0.05  # keywords in more than this share of sentences count nothing
 _FROM = 40  # sentences; the share above applies only from this many
-_WORDS_OF_ONE_THING = 12.0  # words per piece of evidence at full density
+_WORDS_OF_ONE_THING = 12.0  # words per key detail at full density
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its speaker, its position, its keywords and its evidence."""
+    """A sentence with its speaker, its position, its keywords and its key details."""
 
     text: str
     speaker: str
     role: str
     opening: bool
     words: frozenset[str]
-    named: tuple[Evidence, ...] = ()
+    named: tuple[KeyDetail, ...] = ()
 
     @property
-    def tells(self) -> bool:
+    def has_content(self) -> bool:
         """Whether it says more than a greeting."""
         return bool(self.named) or len(self.words) > 1
 
@@ -88,7 +88,7 @@ def sentence_scores(candidates: Sequence[Sentence]) -> list[float]:
     common = max(_EVERYWHERE * len(candidates), 2.0) if len(candidates) >= _FROM else math.inf
     top = math.log1p(min(most, common))
     weight = {term: math.log1p(count) / top if count <= common else 0.0 for term, count in counts.items()}
-    named = Counter(evidence.text for sentence in candidates for evidence in sentence.named)
+    named = Counter(detail.text for sentence in candidates for detail in sentence.named)
     return [_score(sentence, weight, named) for sentence in candidates]
 
 
@@ -96,8 +96,8 @@ def _score(sentence: Sentence, weight: dict[str, float], named: Counter[str]) ->
     length = sentence.text.count(" ") + 1
     # Sorted: float addition depends on the order.
     score = _CENTRALITY * sum([weight[term] for term in sorted(sentence.words)]) / (len(sentence.words) + _FEW)
-    told = sum((0.2 if each.weak else 1.0) / math.sqrt(named[each.text]) for each in sentence.named)
-    score += _EVIDENCE * min(told * _WORDS_OF_ONE_THING / max(length, _WORDS_OF_ONE_THING), 2.0)
+    details = sum((0.2 if each.weak else 1.0) / math.sqrt(named[each.text]) for each in sentence.named)
+    score += _DETAILS * min(details * _WORDS_OF_ONE_THING / max(length, _WORDS_OF_ONE_THING), 2.0)
     score += _OPENING * sentence.opening + _SPEAKER * (sentence.role == "user")
     if sentence.role == "assistant" and sentence.text.endswith("?"):
         score += _ASKED_BACK
@@ -146,13 +146,13 @@ def extractive_summary(
     before = parse_summary(previous.text) if previous else SummaryParts()
     wording = language_by_code(language).summaries
     noted = list(_earlier_sentences(before))
-    found = [find_evidence(message.content) for message in messages]
+    found = [find_key_details(message.content) for message in messages]
     said = list(_message_sentences(messages, found, wording))
-    candidates = [*noted, *([each for each in said if each.tells] or said)]
+    candidates = [*noted, *([each for each in said if each.has_content] or said)]
     fitting = SummaryFitter(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
     order = _alternating(sentence_scores(candidates), len(noted))
     sheet = fitting.fill(
-        [each.text for each in candidates], order, rank_found_evidence(messages, found, before), before.left_out
+        [each.text for each in candidates], order, rank_found_details(messages, found, before), before.left_out
     )
     text = sheet.text(wording)
     if not text:
@@ -204,30 +204,30 @@ def unchanged_summary(previous: "Summary | None", limit_tokens: int, counter: "T
     )
 
 
-def rank_evidence(messages: Sequence["Message"], before: SummaryParts) -> list[Evidence]:
-    """All evidence by rank: of the messages, of cited chunks, and of the earlier summary."""
-    return rank_found_evidence(messages, [find_evidence(message.content) for message in messages], before)
+def rank_key_details(messages: Sequence["Message"], before: SummaryParts) -> list[KeyDetail]:
+    """All key details by rank: of the messages, of cited chunks, and of the earlier summary."""
+    return rank_found_details(messages, [find_key_details(message.content) for message in messages], before)
 
 
-def rank_found_evidence(
-    messages: Sequence["Message"], found: Sequence[Sequence[Evidence]], before: SummaryParts
-) -> list[Evidence]:
-    """The same, if the evidence of each message is known already."""
+def rank_found_details(
+    messages: Sequence["Message"], found: Sequence[Sequence[KeyDetail]], before: SummaryParts
+) -> list[KeyDetail]:
+    """The same, if the key details of each message are known already."""
     common = common_words(message.content for message in messages)
 
-    def pairs() -> Iterable[tuple[Evidence, float]]:
+    def pairs() -> Iterable[tuple[KeyDetail, float]]:
         for position, item in enumerate(before.mentioned):
             # The line was written in rank order.
-            known = [each for each in find_evidence(item) if each.text == item and each.kind != "name"]
-            yield known[0] if known else Evidence(item, "name"), _NOTED * (1 - position / len(before.mentioned))
+            known = [each for each in find_key_details(item) if each.text == item and each.kind != "name"]
+            yield known[0] if known else KeyDetail(item, "name"), _NOTED * (1 - position / len(before.mentioned))
         for line in before.lines:
-            yield from ((each, _NOTED) for each in find_evidence(split_speaker(line)[1]))
+            yield from ((each, _NOTED) for each in find_key_details(split_speaker(line)[1]))
         for message, named in zip(messages, found, strict=True):
             bonus = _USER if message.role == "user" else 0.0
             yield from ((each, bonus) for each in named if not (each.weak and each.text.lower() in common))
-            yield from ((Evidence(chunk, "chunk"), bonus) for chunk in message.chunk_ids)
+            yield from ((KeyDetail(chunk, "chunk"), bonus) for chunk in message.chunk_ids)
 
-    return ranked_evidence(pairs())
+    return ranked_key_details(pairs())
 
 
 def _earlier_sentences(before: SummaryParts) -> Iterable[Sentence]:
@@ -235,11 +235,11 @@ def _earlier_sentences(before: SummaryParts) -> Iterable[Sentence]:
     for line in before.lines:
         speaker, words = split_speaker(line)
         for text in quotable_sentences(words):
-            yield Sentence(text, speaker, "noted", True, frozenset(keywords(text)), tuple(find_evidence(text)))
+            yield Sentence(text, speaker, "noted", True, frozenset(keywords(text)), tuple(find_key_details(text)))
 
 
 def _message_sentences(
-    messages: Sequence["Message"], found: Sequence[Sequence[Evidence]], wording: "SummaryWording"
+    messages: Sequence["Message"], found: Sequence[Sequence[KeyDetail]], wording: "SummaryWording"
 ) -> Iterable[Sentence]:
     for message, things in zip(messages, found, strict=True):
         speaker = wording.speaker(message.role)

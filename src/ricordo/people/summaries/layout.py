@@ -4,8 +4,8 @@
     Assistant: The course begins on 12 March 2024.
     Mentioned: Torino · 35 kg · notes.pdf (+3 more)
 
-The last line lists, verbatim, the evidence that no line above contains, and counts what did not fit. It is parsed only
-at the end of a summary that Ricordo wrote, so that a message cannot forge it.
+The last line lists, verbatim, the key details that no line above contains, and counts those that did not fit. It is
+parsed only at the end of a summary that Ricordo wrote, so that a message cannot forge it.
 """
 
 import re
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ricordo.languages.registry import AnyLanguage, languages
-from ricordo.people.summaries.evidence import Evidence, contains_verbatim
+from ricordo.people.summaries.key_details import KeyDetail, contains_verbatim
 
 if TYPE_CHECKING:
     from ricordo.engine import TokenCounter
@@ -29,7 +29,7 @@ _ALONE = AnyLanguage(r"\+(\d{1,9}) (?:<summaries.more>)\Z", flags=0)
 
 @dataclass(frozen=True, slots=True)
 class SummaryParts:
-    """A parsed summary: lines, additional evidence, and the number of pieces of evidence left out."""
+    """A parsed summary: lines, additional key details, and the number of key details left out."""
 
     lines: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class SummaryParts:
         if self.mentioned:
             more = f" (+{self.left_out} {wording.more})" if self.left_out else ""
             return [f"{wording.mentioned}: {SEPARATOR.join(self.mentioned)}{more}"]
-        # Without additional evidence, the number left out is still shown.
+        # Without additional key details, the number left out is still shown.
         return [f"{wording.mentioned}: +{self.left_out} {wording.more}"] if self.left_out and self.lines else []
 
 
@@ -89,7 +89,7 @@ def split_speaker(line: str) -> tuple[str, str]:
 def without_labels(text: str, *, users: bool | None = None) -> str:
     """The text of a summary without labels, as safety signals are searched in it.
 
-    With `users`, what the user says alone; with False, all but that.
+    With `users` true, only what the user says; with False, only the rest.
     """
     sheet, labels = parse_summary(text), {wording.user for wording in _wordings()}
     lines = [split_speaker(line) for line in sheet.lines]
@@ -180,7 +180,7 @@ LineWriter = Callable[[Sequence[int]], tuple[str, ...]]
 
 
 class SummaryFitter:
-    """Fits sentences and evidence into a token limit; `written` renders the chosen positions as lines."""
+    """Fits sentences and key details into a token limit; `written` renders the chosen positions as lines."""
 
     def __init__(self, limit: int, counter: "TokenCounter", wording: "SummaryWording", written: LineWriter) -> None:
         self._limit = limit
@@ -189,20 +189,20 @@ class SummaryFitter:
         self._written = written
 
     def fill(
-        self, sentences: Sequence[str], order: Iterable[int], evidence: Sequence[Evidence], left_out: int = 0
+        self, sentences: Sequence[str], order: Iterable[int], details: Sequence[KeyDetail], left_out: int = 0
     ) -> SummaryParts:
-        """Sentences by rank, then evidence, then more sentences; never over the limit."""
+        """Sentences by rank, then key details, then more sentences; never over the limit."""
         ranked = list(order)
         costs: dict[int, int] = {}
         room = self._limit - _TAIL
         chosen, spent = self._choose(sentences, ranked, (), int(room * _FOR_SENTENCES), costs)
-        kept, paid = self._name(self._missing(evidence, chosen), room - spent)
+        kept, paid = self._name(self._missing(details, chosen), room - spent)
         if spent + paid < room:
             chosen, spent = self._choose(sentences, ranked, chosen, room - paid, costs)
-            kept, _ = self._name(self._missing(evidence, chosen), room - spent)
+            kept, _ = self._name(self._missing(details, chosen), room - spent)
         taken = set(chosen)
         sheet = SummaryParts(self._written(sorted(chosen)), tuple(kept))
-        return self._squeezed(sheet, [position for position in ranked if position in taken], evidence, left_out)
+        return self._squeezed(sheet, [position for position in ranked if position in taken], details, left_out)
 
     def _choose(
         self, sentences: Sequence[str], ranked: Sequence[int], have: Sequence[int], room: int, costs: dict[int, int]
@@ -224,17 +224,17 @@ class SummaryFitter:
                 spent += cost
             else:
                 refused += 1
-            # After many refusals the limit is as good as reached.
+            # After many sentences that do not fit, the limit is practically reached.
             if refused > 40 or spent >= room:
                 break
         return chosen, spent
 
-    def _missing(self, evidence: Sequence[Evidence], chosen: Sequence[int]) -> list[Evidence]:
+    def _missing(self, details: Sequence[KeyDetail], chosen: Sequence[int]) -> list[KeyDetail]:
         text = "\n".join(self._written(sorted(chosen)))
-        return [each for each in evidence if not contains_verbatim(each.text, text)]
+        return [each for each in details if not contains_verbatim(each.text, text)]
 
-    def _name(self, missing: Sequence[Evidence], room: int) -> tuple[list[str], int]:
-        """As much evidence as fits, by rank; evidence that contains the separator is skipped."""
+    def _name(self, missing: Sequence[KeyDetail], room: int) -> tuple[list[str], int]:
+        """As many key details as fit, by rank; those that contain the separator are skipped."""
         kept: list[str] = []
         spent = refused = 0
         for each in missing:
@@ -251,11 +251,11 @@ class SummaryFitter:
         return kept, spent
 
     def _squeezed(
-        self, sheet: SummaryParts, by_rank: list[int], evidence: Sequence[Evidence], left_out: int
+        self, sheet: SummaryParts, by_rank: list[int], details: Sequence[KeyDetail], left_out: int
     ) -> SummaryParts:
-        """The summary within the limit: the lowest ranked goes first, evidence before the last sentence."""
+        """The summary within the limit: the lowest ranked goes first, key details before the last sentence."""
         while True:
-            sheet = _counted(sheet, evidence, left_out)
+            sheet = _counted(sheet, details, left_out)
             if self._counter.count(sheet.text(self._wording)) <= self._limit:
                 return sheet
             if sheet.mentioned and (len(sheet.mentioned) > 1 or len(by_rank) <= 1):
@@ -267,10 +267,10 @@ class SummaryFitter:
                 return SummaryParts()
 
 
-def _counted(sheet: SummaryParts, evidence: Sequence[Evidence], left_out: int) -> SummaryParts:
-    """The summary with the number of pieces of evidence that it does not contain."""
-    held = "\n".join([*sheet.lines, SEPARATOR.join(sheet.mentioned)])
-    return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, held) for each in evidence))
+def _counted(sheet: SummaryParts, details: Sequence[KeyDetail], left_out: int) -> SummaryParts:
+    """The summary with the number of key details that it does not contain."""
+    shown = "\n".join([*sheet.lines, SEPARATOR.join(sheet.mentioned)])
+    return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, shown) for each in details))
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class SummaryDraft:
     """A summary before it is stored.
 
     `made_by` is a model's name, `extractive` or `truncated`; `why` says why the better way failed. `left_out` counts
-    the evidence that did not fit.
+    the key details that did not fit.
     """
 
     text: str

@@ -1,8 +1,8 @@
 """Write a summary or a title: with a language model, else by extraction; a summary at last by truncation.
 
 The model gets the conversation as fenced data. Its summary must be non-empty, about the conversation and grounded in
-it; missing evidence is appended. If a step fails, the next one is tried and the result says which was used. If all fail
-the result is None and nothing is stored.
+it; missing key details are appended. If a step fails, the next one is tried and the result says which was used. If all
+fail the result is None and nothing is stored.
 
 A title is the first question with content, without greeting and request. Messages that give orders to a model are
 skipped, so that a user cannot dictate a title. A model's title is checked the same way. None if there is no title.
@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import detect_language
-from ricordo.people.summaries.evidence import ORDER, grounded_sentences, is_about, is_stop_word, key_topics, keywords
 from ricordo.people.summaries.extractive import (
     extractive_summary,
     quotable_sentences,
-    rank_evidence,
+    rank_key_details,
     truncated_summary,
     unchanged_summary,
 )
+from ricordo.people.summaries.key_details import ORDER, grounded_sentences, is_about, is_stop_word, key_topics, keywords
 from ricordo.people.summaries.layout import (
     EXTRACTIVE,
     SummaryDraft,
@@ -157,17 +157,17 @@ def _model_summary(
         raise _UnusableSummaryError("it wrote nothing")
     if text[0] in "{[":
         raise _UnusableSummaryError("it returned data, not text")
-    told = [before.text(wording), *(message.content for message in messages)]
-    if not is_about(text, told):
+    said_texts = [before.text(wording), *(message.content for message in messages)]
+    if not is_about(text, said_texts):
         raise _UnusableSummaryError("the summary is not about the conversation")
-    # Sentences stay in order: the last ones are dropped before evidence is.
+    # Sentences stay in order: the last ones are dropped before key details are.
     own = grounded_sentences(
-        [sentence for line in text.split("\n") for sentence in quotable_sentences(line)][:limit], told
+        [sentence for line in text.split("\n") for sentence in quotable_sentences(line)][:limit], said_texts
     )
     if not own:
         raise _UnusableSummaryError("not one sentence is grounded in the conversation")
     fitting = SummaryFitter(limit, counter, wording, lambda chosen: speaker_lines([("", own[at]) for at in chosen]))
-    sheet = fitting.fill(own, range(len(own)), rank_evidence(messages, before), before.left_out)
+    sheet = fitting.fill(own, range(len(own)), rank_key_details(messages, before), before.left_out)
     if not sheet.lines:
         raise _UnusableSummaryError("not one sentence fits")
     whole = sheet.text(wording)
@@ -310,8 +310,8 @@ def _by_model(said: Sequence["Message"], language: str, writer: SummaryWriter) -
         log.warning("no title by %s: %s", writer.llm.name, type(failure).__name__)
         return ""
     made = clean_title(_LABEL.sub("", answer.partition("\n")[0].strip(" \"'«»“”")))
-    told = [message.content for message in said]
-    grounded = is_about(made, told) and grounded_sentences([made], told)
+    said_texts = [message.content for message in said]
+    grounded = is_about(made, said_texts) and grounded_sentences([made], said_texts)
     return made if grounded and detect_language([made], language) == language else ""
 
 

@@ -106,7 +106,7 @@ async def stop(turn_id: str, user: UserDep) -> dict[str, bool]:
 
 
 def _mark_stopped(user: RequestUser, turn_id: str, error: LLMError) -> None:
-    """Keep with the open turn that it was stopped; an answer that is stored later removes this again."""
+    """Store in the open turn that it was stopped; an answer that is stored later removes this."""
     try:
         turn = user.memory.store.turns.get(user.owner, turn_id)
     except StoreError:

@@ -274,7 +274,7 @@ class FileImport:
 
     def _run_own(self, memory: Memory, progress: Progress) -> dict[str, Any]:
         documents: Documents = _own_documents(self.path)
-        if self.user_id is not None:  # the claims of a file that a user sends are not trusted
+        if self.user_id is not None:  # what a file from a user claims is not trusted
             documents = (each if isinstance(each, Exception) else as_import(each) for each in documents)
         result = memory.import_documents(
             documents,
@@ -311,11 +311,12 @@ class FileImport:
 
 
 def _own_documents(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
-    """The documents of Ricordo's own export, without items: an adapter may unpickle what it finds there."""
+    """The documents of Ricordo's own export, without adapter items, because an adapter may unpickle them."""
     with path.open(encoding="utf-8-sig", errors="replace") as lines:
         for each in own_documents(lines, lambda done: None):
             is_item = isinstance(each, Mapping) and each.get("format") == ITEM_FORMAT
-            yield (ValidationError("file", "holds an item, which the operator imports") if is_item else each)
+            refused = ValidationError("file", "contains an adapter item, which only the operator may import")
+            yield refused if is_item else each
 
 
 def _is_own_export(path: Path) -> bool:

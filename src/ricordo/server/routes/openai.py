@@ -161,7 +161,7 @@ async def complete(
     answer = begin(user, completions, prepared, keep)
     headers = {"X-Ricordo-Session": session_header(prepared.session_id)}
     if body.stream:
-        if (first := await answer.first()) and first.name == "error":  # before any word: the status can tell it
+        if (first := await answer.first()) and first.name == "error":  # no text was sent: the status can be the error's
             return body_response(first.data | {"instance": "/v1/chat/completions"})
         usage = bool((body.stream_options or {}).get("include_usage"))
         return StreamingResponse(_chunks(head, answer, usage), media_type=SSE_MEDIA_TYPE, headers=SSE_HEADERS | headers)
@@ -184,7 +184,7 @@ def list_completions(
     asked = {key[9:-1]: value for key, value in request.query_params.items() if key.startswith("metadata[")}
     kept = _stored(user).listed()
     found = [each for each in kept if model in (None, each["model"]) and asked.items() <= each["metadata"].items()]
-    if after is not None and not any(each["id"] == after for each in found):  # it may fail to match the filter
+    if after is not None and not any(each["id"] == after for each in found):  # the filter may exclude it
         found = [each for each in kept if each in found or each["id"] == after]
     return page_of(found, after=after, limit=limit, order=order)
 
@@ -225,12 +225,12 @@ def embeddings(body: EmbeddingsIn, user: UserDep) -> dict[str, Any]:
     """The vectors of texts, by the embedder of this memory."""
     embedder, settings = user.memory.embedder, user.memory.settings
     chosen = settings.recall.embedder
-    name = chosen.partition("#")[2] or embedder.name  # an address stays here
+    name = chosen.partition("#")[2] or embedder.name  # without the address, which clients must not see
     if body.model not in (*ANY_MODEL, name, chosen):
-        raise ObjectNotFound("model", f"the embedder {body.model!r} is not known here; known is: {name}")
+        raise ObjectNotFound("model", f"the embedder {body.model!r} is not known; known is: {name}")
     texts = [body.input] if isinstance(body.input, str) else body.input
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-        raise ValidationError("input", "must be a text or a list of texts; tokens are not taken")
+        raise ValidationError("input", "must be a text or a list of texts; tokens are not supported")
     if len(texts) > MOST_INPUTS:
         raise ValidationError("input", f"has {len(texts)} texts; at most {MOST_INPUTS} are taken")
     for at, text in enumerate(texts):

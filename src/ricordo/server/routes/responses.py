@@ -1,7 +1,7 @@
-"""Routes in OpenAI's format for what is kept: responses, and conversations with their items.
+"""Routes in OpenAI's format for stored objects: responses, and conversations with their items.
 
-A conversation is a session. A response is a turn's answer, or a step of it with tool calls; `previous_response_id`
-continues its session, or a branch of it if the session went on since.
+A conversation is a session. A response is a turn's answer, or a step of it with tool calls. `previous_response_id`
+continues its session, or a branch of it if the session has later turns.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES
 router = APIRouter(prefix="/v1", tags=["openai"])
 
 RUNNING = ("queued", "in_progress")
-LOST_SECONDS = 3_600  # a response that nothing runs here is failed then; until then another process may run it
+LOST_SECONDS = 3_600  # a response that does not run here may run in another process for so long; then it has failed
 NO_QUESTION = "there is no user message to answer"
 
 
@@ -131,7 +131,7 @@ async def create_response(
     asked["metadata"] = check_pairs(body.metadata)
     options, key = options_of(asked), idempotency_key or x_client_request_id
     if body.background and body.store is False:
-        raise ValidationError("background", "a response in the background has to be stored; leave out store=false")
+        raise ValidationError("background", "a response in the background must be stored; leave out store=false")
     request = CompletionRequest(
         user_id=user.id,
         agent_id=utf8_header("X-Ricordo-Agent", x_ricordo_agent) or "default",
@@ -174,7 +174,7 @@ async def create_response(
         await run_in_threadpool(stored.put, running)
     answer = begin(user, completions, prepared, keep)
     if body.stream:
-        if (first := await answer.first()) and first.name == "error":  # before any word: the status can tell it
+        if (first := await answer.first()) and first.name == "error":  # no text was sent: the status can be the error's
             return body_response(first.data | {"instance": "/v1/responses"})
         return _events(live_events(head, prepared.turn_id, answer), headers)
     if body.background:
@@ -202,7 +202,7 @@ def count_input(body: ResponseIn, user: UserDep) -> dict[str, Any]:
 
 @router.post("/responses/compact", response_model=CompactionOut)
 def compact(body: ResponseIn, user: UserDep) -> dict[str, Any]:
-    """Condense a talk to its user messages and one item that stands for the rest."""
+    """Condense a conversation to its user messages and one item with a summary of the rest."""
     memory, owner = user.override(body.user).memory, user.owner
     user.service.answerer(user.caller.tenant_id, body.model or ANY_MODEL[0])
     info, _ = _origin(user, body)
@@ -226,7 +226,7 @@ def compact(body: ResponseIn, user: UserDep) -> dict[str, Any]:
 
 
 def _known(user: RequestUser, response_id: str) -> StoredObject:
-    """A stored response; failed if it ran in a process that ended before it did."""
+    """A stored response; failed if its process has ended before it."""
     known = _stored(user).get(response_id)
     late = known.value["status"] in RUNNING and time() - known.value["created_at"] > LOST_SECONDS
     if not late or user.service.answers.find(user.owner, known.answer_name):
@@ -361,7 +361,7 @@ def _conversations(user: RequestUser) -> Conversations:
 
 
 def _origin(user: RequestUser, body: ResponseIn) -> tuple[SessionInfo | None, str | None]:
-    """The session that a request continues, and the turn after which it does so; (None, None) for a new talk."""
+    """The session that a request continues, and the turn after which it does so; (None, None) for a new session."""
     named, previous = conversation_id(body.conversation), body.previous_response_id
     if named and previous:
         raise ValidationError("previous_response_id", "cannot be used with conversation; give one of them")
@@ -405,7 +405,7 @@ def _branch(user: RequestUser, info: SessionInfo, turn_id: str) -> str:
 
 
 def _without_question(user: RequestUser, body: ResponseIn, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The response to a request that asks nothing: it has no output, no model is asked, and nothing is stored."""
+    """The response to a request without a question: no output, no call of a model, nothing stored."""
     model = user.service.answerer(user.caller.tenant_id, body.model or ANY_MODEL[0]).name
     head = response_head(f"resp_{uuid4().hex}", int(time()), model, asked)
     tokens = {"prompt": 0, "completion": 0}

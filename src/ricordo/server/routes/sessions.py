@@ -216,7 +216,7 @@ def turns(
 def rate(
     session_id: str, turn_number: Annotated[int, Path(ge=1, le=LARGEST)], body: chat.FeedbackIn, user: UserDep
 ) -> dict[str, Any]:
-    """Say whether an answer was helpful. The importance of its topic follows; the same again changes nothing."""
+    """Say whether an answer was helpful, which changes the importance of its topic. Repeating it changes nothing."""
     info = user.session_info(session_id)
     turn = next(iter(user.memory.store.turns.page(user.owner, info.id, last=1, before=turn_number + 1)), None)
     if turn is None or turn.turn_number != turn_number:

@@ -93,7 +93,7 @@ def write_fact(body: FactIn, user: UserDep, agent_id: Agent = "default") -> dict
 
 @router.patch("/facts/{fact_id}", response_model=schemas.FactOut, tags=PERSON)
 def edit_fact(fact_id: str, body: FactPatch, user: UserDep, agent_id: Agent = "default") -> dict[str, Any]:
-    """Put a new fact in place of one, which stays as what was true before; pin a fact, or unpin it."""
+    """Replace a fact by a new one, which supersedes it; or pin or unpin a fact."""
     memory, found = user.memory, path_id("fact", fact_id)
     if body.text is None and body.pinned is None:
         raise ValidationError("text", "is missing; give new words, or pinned")
@@ -249,7 +249,7 @@ def ready(service: ServiceDep) -> Response:
         service.store.sessions.get(Owner(service.settings.tenant_id, "health"), "health")
     except StoreError:
         return JSONResponse({"status": "down"} | details, 503)
-    if since := service.not_kept_since:  # such as a full disk, which can still be read
+    if since := service.not_kept_since:  # for example a full disk, which can still be read
         return JSONResponse({"status": "degraded", "since": since.isoformat()} | details)
     return JSONResponse({"status": "ok"} | details)
 
@@ -263,7 +263,7 @@ def metrics(service: ServiceDep) -> Response:
 
 def _write_failure(service: Service) -> list[str]:
     since = service.not_kept_since
-    note = f"nothing can be written since {since}: answers are given and not kept; the log has the cause"
+    note = f"no write has succeeded since {since}: answers are given but not stored; the log has the cause"
     return [note] if since else []
 
 

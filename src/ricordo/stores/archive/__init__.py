@@ -1,1 +1,1 @@
-"""Cold turns of a topic, compressed together."""
+"""The bytes of archive blocks and stored receipts: their layout, compression and checksums."""

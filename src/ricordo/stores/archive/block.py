@@ -1,8 +1,8 @@
-"""A block: messages compressed together, once, with all that is needed to read them back or to know they are damaged.
+"""The bytes of a block: messages compressed together, with a header and a checksum that finds damage.
 
 Messages go in, bytes come out, and back without loss. A block is never changed: what a topic archives later becomes
-another block, so nothing is compressed twice. The bytes are documented in docs/archive.md; `codec` has the compressors
-and their dictionaries, `export` a plain form for other programs.
+another block, so nothing is compressed twice. The layout is documented in docs/archive.md; `codec` has the compressors
+and their dictionaries, `export` a form for other programs.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ from ricordo.records.turns import ROLES, Message
 from ricordo.records.values import record
 from ricordo.stores.archive.codec import UnreadablePayload, codec_for, offered_codecs
 
-# Messages as plain bytes, before compression: one column per field, so that like stands beside like.
+# Messages as plain bytes, before compression: one column per field, because similar values compress well together.
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _PARTS = ("query", "response")
 
-# How a message id is written: plain text, a UUID with a part, or the UUID of the message before with a part.
+# Forms of a message id: plain text, a UUID with a part, or the UUID of the previous message with a part.
 _ID_TEXT, _ID_UUID, _ID_SAME = 0, 1, 2
 
 
@@ -56,8 +56,8 @@ def encode(messages: Sequence[Message]) -> bytes:
 
 
 def decode(plain: bytes, count: int) -> tuple[Message, ...]:
-    """The `count` messages that `encode` wrote; ValueError when the bytes cannot have come from it."""
-    if count > len(plain):  # every message takes at least one byte, so a larger count is a lie
+    """The `count` messages that `encode` wrote; ValueError if it cannot have written these bytes."""
+    if count > len(plain):  # every message takes at least one byte
         raise ValueError(f"{count} messages cannot fit in {len(plain)} bytes")
     reader = ByteReader(plain)
     roles = [ROLES[byte] for byte in reader.take(count)]
@@ -108,7 +108,7 @@ def _json(value: object) -> str:
 
 
 def _put_ids(out: bytearray, ids: Sequence[str]) -> None:
-    """Ids of question and answer share their turn's UUID: it is written once, in sixteen bytes."""
+    """Write message ids. Those of one turn begin with the same UUID, which is written once, in sixteen bytes."""
     before: UUID | None = None
     for text in ids:
         head, _, part = text.rpartition(":")
@@ -143,7 +143,7 @@ def _ids(reader: "ByteReader", count: int) -> Iterator[str]:
 
 
 def _uuid(text: str) -> UUID | None:
-    """The UUID that prints exactly as `text`; None when there is none, so that the id comes back letter by letter."""
+    """The UUID whose text is exactly `text`; None if there is none, because the id must be read back unchanged."""
     if len(text) != 36:
         return None
     try:
@@ -154,7 +154,7 @@ def _uuid(text: str) -> UUID | None:
 
 
 def put_number(out: bytearray, number: int) -> None:
-    """Seven bits a byte, lowest first; the high bit says that another byte follows."""
+    """Write seven bits in each byte, the lowest first; the high bit says that another byte follows."""
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
         number >>= 7
@@ -176,7 +176,7 @@ def _put_text(out: bytearray, text: str) -> None:
 
 
 class ByteReader:
-    """A cursor over bytes that refuses to run past the end."""
+    """Reads bytes in order; ValueError at the end."""
 
     __slots__ = ("_at", "_bytes")
 
@@ -186,11 +186,11 @@ class ByteReader:
 
     @property
     def left(self) -> int:
-        """How many bytes are not taken yet."""
+        """How many bytes are not read yet."""
         return len(self._bytes) - self._at
 
     def take(self, size: int) -> bytes:
-        """The next bytes."""
+        """The next `size` bytes."""
         at, end = self._at, self._at + size
         if end > len(self._bytes):
             raise ValueError(f"{size} bytes expected, {self.left} left")
@@ -198,11 +198,11 @@ class ByteReader:
         return self._bytes[at:end]
 
     def number(self) -> int:
-        """What `put_number` wrote."""
+        """The next number, as `put_number` wrote it."""
         return self.numbers(1)[0]
 
     def numbers(self, count: int) -> list[int]:
-        """So many numbers one after another."""
+        """The next `count` numbers."""
         raw, at, found = self._bytes, self._at, []
         try:
             for _ in range(count):
@@ -218,12 +218,12 @@ class ByteReader:
         return found
 
     def text(self) -> str:
-        """A number of bytes, then these as UTF-8."""
+        """The next text: its number of bytes, then UTF-8."""
         return self.take(self.number()).decode("utf-8", "surrogatepass")
 
 
 FORMAT_VERSION = 1
-MAX_PLAIN_BYTES = 256 * 1024 * 1024  # far above any topic; a header that declares more is not believed
+MAX_PLAIN_BYTES = 256 * 1024 * 1024  # far above any topic; a header that declares more is refused
 
 _MAGIC = b"RIB"
 # magic, format version, codec, dictionary, message count, plain size, checksum: little-endian, no padding
@@ -231,8 +231,8 @@ _HEADER = struct.Struct("<3sBBHII8s")
 _SUMMED = struct.Struct("<3sBBHII")
 
 
-class DamagedBlock(DamageError):  # noqa: N818 - a finding, not a fault of the caller
-    """A block cannot be read back whole, so nothing of it is; `block_id` names it, `reason` says what is wrong."""
+class DamagedBlock(DamageError):  # noqa: N818 - a finding, not a mistake of the caller
+    """A block is damaged, and no part of it is returned; `reason` says what is wrong."""
 
     def __init__(self, block_id: str, reason: str) -> None:
         super().__init__(f"archive block {block_id}: {reason}; run verify, and restore the block from a backup")
@@ -242,7 +242,7 @@ class DamagedBlock(DamageError):  # noqa: N818 - a finding, not a fault of the c
 
 @record
 class BlockInfo:
-    """What a block's header declares, and its size on disk."""
+    """The values of a block's header, and its size on disk."""
 
     format_version: int
     codec: int
@@ -254,11 +254,11 @@ class BlockInfo:
 
 
 def pack(messages: Sequence[Message]) -> bytes:
-    """The messages, in the order given, as one block. The same messages always give the same bytes."""
+    """The messages in the given order as one block. The same messages always give the same bytes."""
     plain = encode(messages)
     if len(plain) > MAX_PLAIN_BYTES:
         raise ValidationError("messages", f"{len(plain)} bytes in one block; pack at most {MAX_PLAIN_BYTES}")
-    # Trying all of them costs a few milliseconds off the write path; the smallest wins, the plainest among equals.
+    # All codecs are tried, which takes a few milliseconds in the background. Of equal sizes the simplest codec is used.
     tried = [(codec, codec.compress(plain)) for codec in offered_codecs(len(plain))]
     codec, payload = min(tried, key=lambda pair: len(pair[1]))
     summed = _SUMMED.pack(_MAGIC, FORMAT_VERSION, codec.number, codec.dictionary, len(messages), len(plain))
@@ -266,7 +266,7 @@ def pack(messages: Sequence[Message]) -> bytes:
 
 
 def unpack(block: bytes, block_id: str = "(unnamed)") -> tuple[Message, ...]:
-    """The messages of a block, exactly as they were packed, or DamagedBlock: never a part, never another text."""
+    """The messages of a block, exactly as they were packed; DamagedBlock if any part of it is damaged."""
     info = inspect(block, block_id)
     try:
         plain = codec_for(info.codec, info.dictionary).decompress(block[_HEADER.size :], info.plain_bytes)
@@ -277,23 +277,23 @@ def unpack(block: bytes, block_id: str = "(unnamed)") -> tuple[Message, ...]:
     try:
         return decode(plain, info.message_count)
     except (ValueError, IndexError, KeyError, TypeError, OverflowError) as cause:
-        raise DamagedBlock(block_id, f"its checksum is right but its layout is not ({cause})") from cause
+        raise DamagedBlock(block_id, f"its checksum is right but its layout is wrong ({cause})") from cause
 
 
 def inspect(block: bytes, block_id: str = "(unnamed)") -> BlockInfo:
-    """What the header says, without decompressing; DamagedBlock when it is not a header of ours."""
+    """The header, without decompressing; DamagedBlock if it is not the header of a block."""
     if len(block) < _HEADER.size:
-        raise DamagedBlock(block_id, f"it is cut short: {len(block)} bytes")
+        raise DamagedBlock(block_id, f"it is truncated: {len(block)} bytes")
     magic, version, codec, dictionary, count, size, checksum = _HEADER.unpack_from(block)
     if magic != _MAGIC:
-        raise DamagedBlock(block_id, "it does not begin like a block")
+        raise DamagedBlock(block_id, "it does not begin with the signature of a block")
     if version != FORMAT_VERSION:
-        raise DamagedBlock(block_id, f"its format version {version} is unknown here (this reads {FORMAT_VERSION})")
+        raise DamagedBlock(block_id, f"its format version {version} is unknown (this version reads {FORMAT_VERSION})")
     if size > MAX_PLAIN_BYTES:
         raise DamagedBlock(block_id, f"it declares {size} bytes of text, more than any block may hold")
     return BlockInfo(version, codec, dictionary, count, size, len(block), checksum.hex())
 
 
 def _checksum(summed: bytes, plain: bytes) -> bytes:
-    """Eight bytes over the header's declarations and the plain text: a wrong bit in either is found."""
+    """Eight bytes over the values of the header and the plain text; they find a wrong bit in either."""
     return hashlib.blake2b(summed + plain, digest_size=8).digest()

@@ -1,7 +1,7 @@
-"""The compressors a block may name: how plain bytes become a payload and come back, never larger than declared.
+"""The codecs of blocks: they compress plain bytes to a payload, and decompress it to no more than the declared size.
 
-A codec is two numbers in a block's header, its own and its dictionary's; what was written with one is read with the
-same one for ever. New blocks use whichever offered one is smallest; numbers are only ever added.
+A block's header names its codec by two numbers, of the compressor and of its dictionary. A number never changes its
+meaning; new ones may be added. A new block uses the codec that gives the smallest payload.
 """
 
 import threading
@@ -14,55 +14,56 @@ import zstandard
 
 from ricordo.errors import DamageError
 
-# Number -> sha256 of `dictionary-<number>.zstd`; the hash is checked at load, since other bytes would read nonsense.
+# Number -> sha256 of `dictionary-<number>.zstd`; the hash is checked at load, because another dictionary would give
+# wrong text.
 SHIPPED: dict[int, str] = {
     1: "a78800b5ec1600efdcc2376f6605b0859830429742a8e5ec2001a90484d81b82",
     2: "874cf25eb766c15de4abdd2289e69c7f39d6469dbe091f595164e538ad7bf55a",
 }
 
-# What new blocks may be written with: 0 is none; the text that fits best wins, so a dictionary never does harm.
+# The dictionaries for new blocks; 0 is none. The smallest result is used, so a dictionary never makes a block larger.
 OFFERED = (0, 1, 2)
 
 
 @cache
 def dictionary_bytes(number: int) -> bytes:
-    """The dictionary of that number; KeyError when it was never shipped, DamageError when its file was altered."""
+    """The dictionary with this number; KeyError if there is none, DamageError if its file was changed."""
     expected = SHIPPED[number]
     raw = Path(__file__).with_name(f"dictionary-{number}.zstd").read_bytes()
     if sha256(raw).hexdigest() != expected:
-        raise DamageError(f"archive dictionary {number} was altered: reinstall ricordo")
+        raise DamageError(f"archive dictionary {number} was changed: reinstall ricordo")
     return raw
 
 
-# Compaction runs off the write path, so time goes into ratio; measured in docs/archive.md. Above LARGE bytes the best
-# level would take seconds and a dictionary of common phrases no longer matters.
+# Compaction runs in the background, so it may take time for a better ratio; measured in docs/archive.md. Above LARGE
+# bytes the best level would take seconds, and a dictionary of common phrases gains nothing.
 LEVEL, LEVEL_FOR_LARGE = 19, 9
 LARGE = 256 * 1024
 
 
-class UnreadablePayload(Exception):  # noqa: N818 - a verdict on bytes; the block turns it into an error that has a name
-    """The payload is not what this codec wrote."""
+class UnreadablePayload(Exception):  # noqa: N818 - becomes DamagedBlock, which names the block
+    """This codec cannot have written the payload."""
 
 
 class Codec(Protocol):
-    """Plain bytes to payload and back."""
+    """A compressor with its dictionary."""
 
     @property
     def number(self) -> int:
-        """How a block's header names the codec."""
+        """The number of the compressor in a block's header."""
         ...
 
     @property
     def dictionary(self) -> int:
-        """How a block's header names the dictionary; 0 for none."""
+        """The number of the dictionary in a block's header; 0 for none."""
         ...
 
     def compress(self, plain: bytes) -> bytes:
-        """The payload; the same bytes for the same text."""
+        """The payload; always the same for the same bytes."""
         ...
 
     def decompress(self, payload: bytes, size: int) -> bytes:
-        """Exactly `size` plain bytes, or Unreadable; never allocates more than that."""
+        """Exactly `size` plain bytes, or UnreadablePayload. It never allocates more than `size`."""
         ...
 
 
@@ -82,7 +83,7 @@ class Stored:
 
 
 class Zstd:
-    """Codec 1: one zstd frame without magic, size, checksum or dictionary id, all of which the header has."""
+    """Codec 1: a zstd frame without magic, size, checksum and dictionary id, which the block's header has."""
 
     number = 1
 
@@ -90,7 +91,7 @@ class Zstd:
         self.dictionary = dictionary
         raw = dictionary_bytes(dictionary) if dictionary else None
         self._dictionary = zstandard.ZstdCompressionDict(raw) if raw else None
-        # A zstd context serves one thread at a time, and making one costs more than using it.
+        # A zstd context is for one thread at a time, and creating one takes longer than using it.
         self._local = threading.local()
 
     def compress(self, plain: bytes) -> bytes:
@@ -125,21 +126,21 @@ _LOCK = threading.Lock()
 
 
 def offered_codecs(size: int) -> tuple[Codec, ...]:
-    """What a new block of `size` plain bytes may be written with, the plainest first."""
+    """The codecs for a new block of `size` plain bytes, the simplest first."""
     dictionaries = OFFERED if size <= LARGE else (0,)
     return (codec_for(Stored.number, 0), *(codec_for(Zstd.number, dictionary) for dictionary in dictionaries))
 
 
 def codec_for(number: int, dictionary: int) -> Codec:
-    """The codec that a header names; Unreadable when this version has no such codec or dictionary."""
+    """The codec that a header names; UnreadablePayload if this version does not have it or its dictionary."""
     found = _CODECS.get((number, dictionary))
     if found is not None:
         return found
     if number != Zstd.number:
-        raise UnreadablePayload(f"its codec {number} with dictionary {dictionary} is unknown here")
+        raise UnreadablePayload(f"its codec {number} with dictionary {dictionary} is unknown")
     try:
         made: Codec = Zstd(dictionary)
     except KeyError as cause:
-        raise UnreadablePayload(f"its dictionary {dictionary} is unknown here") from cause
+        raise UnreadablePayload(f"its dictionary {dictionary} is unknown") from cause
     with _LOCK:
         return _CODECS.setdefault((number, dictionary), made)

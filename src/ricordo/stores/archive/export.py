@@ -1,7 +1,7 @@
-"""A block for people and other programs: base64 of gzip of JSON, readable with the tools every system has.
+"""The messages of a block for other programs: base64 of gzip of JSON, readable with common tools.
 
-Messages go in, ASCII text comes out: `[{"role": …, "content": …, "timestamp": seconds}]`, and back. Only those three
-fields travel; what else a message has stays in the block.
+Messages go in, ASCII text comes out: `[{"role": …, "content": …, "timestamp": seconds}]`, and back. The other fields of
+a message are not exported.
 """
 
 import base64
@@ -23,7 +23,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class ExportedMessage:
-    """What an export tells of a message."""
+    """The fields of a message in an export."""
 
     role: Role
     content: str
@@ -41,7 +41,7 @@ def export_messages(messages: Iterable[Message | ExportedMessage]) -> str:
 
 
 def import_messages(text: str) -> tuple[ExportedMessage, ...]:
-    """The messages of an export, ours or another program's of the same shape; ValidationError says what is wrong."""
+    """The messages of an export by Ricordo or another program; ValidationError says what is wrong."""
     try:
         packed = base64.b64decode(text, validate=True)
         with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:

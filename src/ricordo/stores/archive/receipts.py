@@ -1,4 +1,4 @@
-"""The stored form of a receipt: its JSON with ids, digests and counts taken out into columns, then compressed.
+"""The stored form of a receipt: ids, digests and counts of its JSON are moved to columns, then all is compressed.
 
 `pack_receipt` gives the bytes and `unpack_receipt` the same JSON back, checked by its checksum.
 """
@@ -19,17 +19,17 @@ from ricordo.errors import DamageError
 from ricordo.stores.archive.block import ByteReader, put_number
 from ricordo.stores.archive.codec import UnreadablePayload
 
-OWN_QUESTION = 0  # how a receipt names the question of its turn; passages have numbers from 1 on
+OWN_QUESTION = 0  # number of the question of the receipt's own turn; passages have numbers from 1 on
 LARGEST = 64 * 1024 * 1024
 _LEVEL = 9
-# Form -> sha256 of its dictionary, `receipts-<form>.txt`. The last form is written, both are read.
+# Form -> sha256 of its dictionary, `receipts-<form>.txt`. New receipts have the last form; all forms can be read.
 _DIGESTS = {
     1: "d8ab6cb0ed8fba30e224e707e08218d496af02beadd79e90469f2bcda76c4ab1",
     2: "413630a1ffe5894031def703577009a107fb0a32221e1591b994101108f76a1d",
 }
-# What differs from one receipt to the next is taken out of the JSON, so that the rest is nearly the dictionary's: ids
-# and digests, counts, and the digits of the fence. No byte above 0xF7 is in UTF-8: those mark the places, that of an id
-# or a digest with its number in the order of first mention.
+# What differs between receipts (ids and digests, counts, the digits of the fence) is moved out of the JSON, so that
+# most of the rest is in the dictionary. Bytes above 0xF7, which UTF-8 does not use, mark the places. The mark of an id
+# or a digest is followed by its number in the order of first mention.
 _NUMBER = rb"([1-9][0-9]{0,8})"
 _VARIES = re.compile(
     rb'"(?:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}|[0-9a-f]{24})(?![0-9a-f])'
@@ -43,9 +43,9 @@ _SIZES = {0xF8: 16, 0xF9: 32, 0xFA: 12}
 
 
 def pack_receipt(body: str, numbers: Mapping[str, int] = MappingProxyType({})) -> bytes:
-    """The bytes to store; `numbers` are those of the passages, whose digests need not be repeated in it."""
+    """The bytes to store. Digests that are in `numbers` are stored as the number of their passage."""
     raw = body.encode()
-    marked, *columns = parted(raw, numbers)
+    marked, *columns = split_columns(raw, numbers)
     packed = bytearray((2, *zlib.crc32(raw).to_bytes(4, "little")))
     for column in columns:
         put_number(packed, len(column))
@@ -53,8 +53,8 @@ def pack_receipt(body: str, numbers: Mapping[str, int] = MappingProxyType({})) -
     return bytes(packed + _tools(2).packer.compress(marked))
 
 
-def parted(body: bytes, numbers: Mapping[str, int]) -> tuple[bytes, bytearray, bytearray, bytearray]:
-    """The JSON with marks, and what was taken out of it: numbers of passages, counts, ids and digests."""
+def split_columns(body: bytes, numbers: Mapping[str, int]) -> tuple[bytes, bytearray, bytearray, bytearray]:
+    """The JSON with marks, and what was moved out: numbers of passages, counts, ids and digests."""
     named, counts, atoms, marks = bytearray(), bytearray(), bytearray(), dict[bytes, bytes]()
     if fence := _FENCE.search(body):
         atoms += bytes.fromhex(fence[1].decode())
@@ -80,7 +80,7 @@ def parted(body: bytes, numbers: Mapping[str, int]) -> tuple[bytes, bytearray, b
 
 
 def unpack_receipt(packed: bytes, digests: Callable[[list[int]], Mapping[int, str]] = lambda numbers: {}) -> str:
-    """What `pack_receipt` was given; Unreadable if these are not its bytes. `digests` tells those of numbers."""
+    """The JSON of a packed receipt, or UnreadablePayload. `digests` looks up the digests of passage numbers."""
     try:
         if packed[0] not in _DIGESTS:
             raise UnreadablePayload(f"form {packed[0]} of receipts is not known")
@@ -99,7 +99,7 @@ def unpack_receipt(packed: bytes, digests: Callable[[list[int]], Mapping[int, st
 
 
 def _filled(marked: bytes, digests: list[str], counts: list[int], atoms: ByteReader) -> bytes:
-    """The JSON with everything back that was taken out of it."""
+    """The JSON with the columns in their places."""
     fence = b" %b>>" % atoms.take(4).hex().encode() if _FENCED in marked else b""
     said: list[bytes] = []
 
@@ -127,7 +127,7 @@ def _numbers(column: bytes) -> list[int]:
 def _unpacked(frame: bytes, form: int) -> bytes:
     tools = _tools(form)
     if zstandard.get_frame_parameters(frame, format=tools.format).content_size > LARGEST:
-        raise UnreadablePayload("more is declared than a receipt may hold")
+        raise UnreadablePayload("it declares more bytes than a receipt may have")
     return tools.unpacker.decompress(frame, allow_extra_data=False)
 
 
@@ -135,14 +135,14 @@ def _unpacked(frame: bytes, form: int) -> bytes:
 def _dictionary(form: int) -> zstandard.ZstdCompressionDict:
     raw = Path(__file__).with_name(f"receipts-{form}.txt").read_bytes()
     if sha256(raw).hexdigest() != _DIGESTS[form]:
-        raise DamageError(f"the dictionary of receipts, receipts-{form}.txt, was altered: reinstall ricordo")
+        raise DamageError(f"the dictionary of receipts, receipts-{form}.txt, was changed: reinstall ricordo")
     known = zstandard.ZstdCompressionDict(raw, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
     known.precompute_compress(level=_LEVEL)
     return known
 
 
-class _Tools(threading.local):
-    """A compressor and a decompressor for each thread: they serve one at a time. Form 1 has a magic number."""
+class _Compressors(threading.local):
+    """A compressor and a decompressor for each thread. Frames of form 1 have a magic number."""
 
     def __init__(self, form: int) -> None:
         self.format = zstandard.FORMAT_ZSTD1 if form == 1 else zstandard.FORMAT_ZSTD1_MAGICLESS
@@ -153,4 +153,4 @@ class _Tools(threading.local):
         self.unpacker = zstandard.ZstdDecompressor(dict_data=_dictionary(form), format=self.format)
 
 
-_tools = cache(_Tools)
+_tools = cache(_Compressors)

@@ -1,4 +1,4 @@
-"""Documents, API keys, jobs and leases, and the items of adapters, of the reference store."""
+"""Documents, API keys, jobs and leases, and adapter items, of the reference store."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,58 +12,58 @@ from ricordo.records.service import ApiKey, Document, Job, JobStats, SessionStat
 from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
 from ricordo.stores.items import end_of
-from ricordo.stores.memory.home import Home, Homes, ItemKey
+from ricordo.stores.memory.owner_data import ItemKey, MemoryData, OwnerData
 from ricordo.stores.service_protocols import ItemTransaction
 
 
 class MemoryDocuments:
     """Documents and their chunks."""
 
-    def __init__(self, homes: Homes) -> None:
-        self._homes = homes
-        self._lock = homes.lock
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock
 
     def put(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
         write_rules.check_document(document, chunks)
         with self._lock:
-            home = self._homes.of(owner)
-            if write_rules.is_known(home.documents.get(document.id), document):
+            data = self._data.of(owner)
+            if write_rules.is_known(data.documents.get(document.id), document):
                 return False
-            write_rules.check_chunk_ids(sorted({chunk.id for chunk in chunks} & home.chunks.keys()))
-            home.documents[document.id] = document
-            home.chunks |= {chunk.id: chunk for chunk in chunks}
+            write_rules.check_chunk_ids(sorted({chunk.id for chunk in chunks} & data.chunks.keys()))
+            data.documents[document.id] = document
+            data.chunks |= {chunk.id: chunk for chunk in chunks}
             return True
 
     def page(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         with self._lock:
-            found = list(self._homes.of(owner).documents.values())
+            found = list(self._data.of(owner).documents.values())
         if before is not None:
             found = [each for each in found if _age(each) < _age(before)]
         return sorted(found, key=_age, reverse=True)[: max(0, limit)]
 
     def get(self, owner: Owner, document_id: str) -> Document | None:
         with self._lock:
-            return self._homes.of(owner).documents.get(document_id)
+            return self._data.of(owner).documents.get(document_id)
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         with self._lock:
-            every = list(self._homes.of(owner).chunks.values())
+            every = list(self._data.of(owner).chunks.values())
         found = [chunk for chunk in every if document_ids is None or chunk.document_id in document_ids]
         return sorted(found, key=lambda chunk: (chunk.document_id, chunk.position))
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
         with self._lock:
-            return self._homes.of(owner).chunks.get(chunk_id)
+            return self._data.of(owner).chunks.get(chunk_id)
 
     def delete(self, owner: Owner, document_id: str) -> bool:
         with self._lock:
-            home = self._homes.of(owner)
-            home.chunks = {name: each for name, each in home.chunks.items() if each.document_id != document_id}
-            return home.documents.pop(document_id, None) is not None
+            data = self._data.of(owner)
+            data.chunks = {name: each for name, each in data.chunks.items() if each.document_id != document_id}
+            return data.documents.pop(document_id, None) is not None
 
     def set_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
         with self._lock:
-            chunks = self._homes.of(owner).chunks
+            chunks = self._data.of(owner).chunks
             known = vectors.keys() & chunks.keys()
             for name in known:
                 chunks[name] = replace(chunks[name], vector=vectors[name], embedder=embedder)
@@ -73,63 +73,63 @@ class MemoryDocuments:
 class MemoryKeys:
     """API keys, by digest."""
 
-    def __init__(self, homes: Homes) -> None:
-        self._homes = homes
-        self._lock = homes.lock
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock
 
     def put(self, key: ApiKey) -> None:
         with self._lock:
-            mine = [other for other in self._homes.keys.values() if other.tenant_id == key.tenant_id]
-            known = self._homes.keys.get(key.digest)
+            mine = [other for other in self._data.keys.values() if other.tenant_id == key.tenant_id]
+            known = self._data.keys.get(key.digest)
             write_rules.check_key(key, [*mine, *([known] if known else [])])
-            self._homes.keys[key.digest] = key
+            self._data.keys[key.digest] = key
 
     def by_digest(self, digest: str) -> ApiKey | None:
         with self._lock:
-            return self._homes.keys.get(digest)
+            return self._data.keys.get(digest)
 
     def page(self, tenant_id: str) -> Sequence[ApiKey]:
         with self._lock:
-            found = [key for key in self._homes.keys.values() if key.tenant_id == tenant_id]
+            found = [key for key in self._data.keys.values() if key.tenant_id == tenant_id]
         return sorted(found, key=lambda key: (key.created_at, key.id))
 
     def revoke(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
         with self._lock:
             for key in self.page(tenant_id):
                 if key.id == key_id:
-                    self._homes.keys[key.digest] = key if key.revoked_at else replace(key, revoked_at=now)
-                    return self._homes.keys[key.digest]
+                    self._data.keys[key.digest] = key if key.revoked_at else replace(key, revoked_at=now)
+                    return self._data.keys[key.digest]
             return None
 
     def used(self, key: ApiKey, now: datetime) -> None:
         with self._lock:
-            stored = self._homes.keys.get(key.digest)
+            stored = self._data.keys.get(key.digest)
             if stored:
-                self._homes.keys[key.digest] = replace(stored, last_used_at=max(stored.last_used_at or now, now))
+                self._data.keys[key.digest] = replace(stored, last_used_at=max(stored.last_used_at or now, now))
 
     def drop_of(self, owner: Owner) -> int:
         """Delete the keys of an owner; how many."""
-        gone = [key.digest for key in self._homes.keys.values() if write_rules.key_owner(key) == owner]
+        gone = [key.digest for key in self._data.keys.values() if write_rules.key_owner(key) == owner]
         for digest in gone:
-            del self._homes.keys[digest]
+            del self._data.keys[digest]
         return len(gone)
 
 
 class MemoryJobs:
     """The job queue, and leases."""
 
-    def __init__(self, homes: Homes) -> None:
-        self._homes = homes
-        self._lock = homes.lock
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
         wish = write_rules.new_job(owner, kind, session_id, due_at)
         with self._lock:
-            home = self._homes.of(owner)
-            if session_id and session_id not in home.sessions:
+            data = self._data.of(owner)
+            if session_id and session_id not in data.sessions:
                 return False
             place = (kind, session_id)
-            home.jobs[place] = write_rules.enqueued(home.jobs.get(place), wish, postpone=postpone)
+            data.jobs[place] = write_rules.enqueued(data.jobs.get(place), wish, postpone=postpone)
             return True
 
     def take(
@@ -138,13 +138,13 @@ class MemoryJobs:
         with self._lock:
             due = [
                 job
-                for home in self._homes.by_owner.values()
-                for job in home.jobs.values()
+                for data in self._data.by_owner.values()
+                for job in data.jobs.values()
                 if write_rules.is_due(job, now) and (kinds is None or job.kind in kinds)
             ]
             taken = [write_rules.taken(job, worker, now + lease) for job in write_rules.in_order(due)[: max(0, limit)]]
             for job in taken:
-                self._homes.of(job.owner).jobs[job.kind, job.session_id] = job
+                self._data.of(job.owner).jobs[job.kind, job.session_id] = job
             return taken
 
     def finish(self, job: Job) -> bool:
@@ -172,35 +172,35 @@ class MemoryJobs:
 
     def page(self, owner: Owner) -> Sequence[Job]:
         with self._lock:
-            found = self._homes.of(owner).jobs
+            found = self._data.of(owner).jobs
             return [found[place] for place in sorted(found)]
 
     def stats(self, tenant_id: str, now: datetime) -> JobStats:
         with self._lock:
-            homes = self._homes.of_tenant(tenant_id)
-            return write_rules.counted([job for home in homes for job in home.jobs.values()], now)
+            owners = self._data.of_tenant(tenant_id)
+            return write_rules.counted([job for data in owners for job in data.jobs.values()], now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         with self._lock:
-            other, ends = self._homes.leases.get(name, (holder, now))
+            other, ends = self._data.leases.get(name, (holder, now))
             if other != holder and ends > now:
                 return False
-            self._homes.leases[name] = (holder, until)
+            self._data.leases[name] = (holder, until)
             return True
 
     def end_lease(self, name: str, holder: str) -> bool:
         with self._lock:
-            if self._homes.leases.get(name, ("", None))[0] != holder:
+            if self._data.leases.get(name, ("", None))[0] != holder:
                 return False
-            del self._homes.leases[name]
+            del self._data.leases[name]
             return True
 
     def _held(self, job: Job) -> Job | None:
-        stored = self._homes.of(job.owner).jobs.get((job.kind, job.session_id))
+        stored = self._data.of(job.owner).jobs.get((job.kind, job.session_id))
         return stored if write_rules.holds(stored, job) else None
 
     def _put_job(self, job: Job, after: Job | None) -> bool:
-        jobs = self._homes.of(job.owner).jobs
+        jobs = self._data.of(job.owner).jobs
         if after is None:
             del jobs[job.kind, job.session_id]
         else:
@@ -218,23 +218,23 @@ T = TypeVar("T")
 class MemoryItems:
     """Items of adapters. A transaction works on a copy of the owner's items, which replaces them at its end."""
 
-    def __init__(self, homes: Homes) -> None:
-        self._homes = homes
-        self._lock = homes.lock
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock
         self._exclusive = Lock()
 
     def read(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:
         with self._lock:
-            home = self._homes.of(owner)
-            copy = dict(home.items)
-        return work(MemoryTransaction(home, copy, collection, now))
+            data = self._data.of(owner)
+            copy = dict(data.items)
+        return work(MemoryTransaction(data, copy, collection, now))
 
     def write(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:
         with self._lock:
-            home = self._homes.of(owner)
-            copy = dict(home.items)
-            result = work(MemoryTransaction(home, copy, collection, now))
-            home.items = copy
+            data = self._data.of(owner)
+            copy = dict(data.items)
+            result = work(MemoryTransaction(data, copy, collection, now))
+            data.items = copy
             return result
 
     def exclusive(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:
@@ -245,24 +245,24 @@ class MemoryItems:
         self, owner: Owner, now: datetime, *, after: tuple[str, str, str] = ("", "", ""), limit: int
     ) -> list[tuple[str, StoredItem]]:
         with self._lock:
-            items = self._homes.of(owner).items
+            items = self._data.of(owner).items
             keys = sorted(key for key, item in items.items() if key > after and _alive(item, now))
             return [(key[0], items[key]) for key in keys[:limit]]
 
     def sweep(self, owner: Owner, now: datetime) -> int:
         with self._lock:
-            home = self._homes.of(owner)
-            alive = {key: item for key, item in home.items.items() if _alive(item, now)}
-            gone = len(home.items) - len(alive)
-            home.items = alive
+            data = self._data.of(owner)
+            alive = {key: item for key, item in data.items.items() if _alive(item, now)}
+            gone = len(data.items) - len(alive)
+            data.items = alive
             return gone
 
 
 class MemoryTransaction:
     """One owner's items in one collection."""
 
-    def __init__(self, home: Home, items: dict[ItemKey, StoredItem], collection: str, now: datetime) -> None:
-        self._home = home
+    def __init__(self, data: OwnerData, items: dict[ItemKey, StoredItem], collection: str, now: datetime) -> None:
+        self._home = data
         self._items = items
         self._collection = collection
         self._now = now

@@ -17,44 +17,44 @@ from ricordo.records.derived import (
 from ricordo.records.turns import Block, IndexedTurn, Owner, TurnVectors
 from ricordo.stores import topic_rules, write_rules
 from ricordo.stores.derived_rows import indexed_turn
-from ricordo.stores.memory.home import Home, Homes, MemorySession
+from ricordo.stores.memory.owner_data import MemoryData, MemorySession, OwnerData
 
 
 class MemoryPeople:
     """Facts, summaries and flags."""
 
-    def __init__(self, homes: Homes) -> None:
-        self._homes = homes
-        self._lock = homes.lock
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock
 
     def agents(self, owner: Owner) -> Sequence[str]:
         with self._lock:
-            return sorted(name for name, known in self._homes.of(owner).facts.items() if known.facts)
+            return sorted(name for name, known in self._data.of(owner).facts.items() if known.facts)
 
     def facts(self, owner: Owner, agent_id: str) -> KnownFacts:
         with self._lock:
-            return self._homes.of(owner).facts.get(agent_id, KnownFacts())
+            return self._data.of(owner).facts.get(agent_id, KnownFacts())
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
         write_rules.checked(agent_id, change)
         with self._lock:
-            home = self._homes.of(owner)
-            known = home.facts.get(agent_id, KnownFacts())
+            data = self._data.of(owner)
+            known = data.facts.get(agent_id, KnownFacts())
             if known.revision != change.revision:
                 return False
             stored = {fact.id: fact for fact in known.facts}
-            there = {turn_id for turn_id in write_rules.turns_named(change) if home.find(turn_id)}
+            there = {turn_id for turn_id in write_rules.turns_named(change) if data.find(turn_id)}
             put = write_rules.with_live_sources(change, known.facts, there)
-            moved = [(session, number) for name, number in change.learned if (session := home.sessions.get(name))]
+            moved = [(session, number) for name, number in change.learned if (session := data.sessions.get(name))]
             if put or moved:
-                home.facts[agent_id] = _known({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)
+                data.facts[agent_id] = _known({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)
             for session, number in moved:
                 session.learned_through = max(session.learned_through, min(number, session.info.last_turn))
             return True
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
         with self._lock:
-            session = self._homes.session(owner, session_id)
+            session = self._data.session(owner, session_id)
             return session.learned_through if session else 0
 
     def summaries(
@@ -67,7 +67,7 @@ class MemoryPeople:
         limit: int = 50,
     ) -> Sequence[Summary]:
         with self._lock:
-            every = [each for session in self._homes.of(owner).sessions.values() for each in session.summaries]
+            every = [each for session in self._data.of(owner).sessions.values() for each in session.summaries]
         found = [
             each
             for each in every
@@ -77,11 +77,11 @@ class MemoryPeople:
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
         with self._lock:
-            home = self._homes.of(owner)
-            session = home.sessions.get(summary.session_id)
+            data = self._data.of(owner)
+            session = data.sessions.get(summary.session_id)
             if session is None or summary.last_turn > session.info.last_turn:
                 return False
-            if any(each.id == summary.id for other in home.sessions.values() for each in other.summaries):
+            if any(each.id == summary.id for other in data.sessions.values() for each in other.summaries):
                 return False
             if any((each.kind, each.last_turn) == (summary.kind, summary.last_turn) for each in session.summaries):
                 return False
@@ -90,26 +90,26 @@ class MemoryPeople:
 
     def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
         with self._lock:
-            home, doomed = self._homes.of(owner), set(summary_ids)
-            return sum(_drop_summaries(home, session, doomed) for session in home.sessions.values())
+            data, chosen = self._data.of(owner), set(summary_ids)
+            return sum(_drop_summaries(data, session, chosen) for session in data.sessions.values())
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         with self._lock:
-            found = [flag for flag in self._homes.of(owner).flags.values() if state in (None, flag.state)]
+            found = [flag for flag in self._data.of(owner).flags.values() if state in (None, flag.state)]
         return sorted(found, key=lambda flag: (flag.created_at, flag.id), reverse=True)[:limit]
 
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
         with self._lock:
-            home = self._homes.of(owner)
-            taken = (flag.subject, flag.subject_id) in home.flags or flag.id in {f.id for f in home.flags.values()}
-            if taken or flag.session_id not in home.sessions:
+            data = self._data.of(owner)
+            taken = (flag.subject, flag.subject_id) in data.flags or flag.id in {f.id for f in data.flags.values()}
+            if taken or flag.session_id not in data.sessions:
                 return False
-            home.flags[flag.subject, flag.subject_id] = flag
+            data.flags[flag.subject, flag.subject_id] = flag
             return True
 
     def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
         with self._lock:
-            flags = self._homes.of(owner).flags
+            flags = self._data.of(owner).flags
             for about, flag in flags.items():
                 if flag.id == flag_id:
                     flags[about] = replace(flag, state=state)
@@ -118,18 +118,18 @@ class MemoryPeople:
 
     def forget_derived(self, owner: Owner, session_id: str) -> int:
         with self._lock:
-            home = self._homes.of(owner)
-            session = home.sessions.get(session_id)
-            gone = _drop_summaries(home, session) if session else 0
-            return gone + unlearn(home, session_id)
+            data = self._data.of(owner)
+            session = data.sessions.get(session_id)
+            gone = _drop_summaries(data, session) if session else 0
+            return gone + unlearn(data, session_id)
 
 
-def forget_flags(home: Home, session_id: str) -> None:
+def forget_flags(data: OwnerData, session_id: str) -> None:
     """Delete the flags of a session that is deleted; a fact that stays keeps its flag, or it would leave quarantine."""
-    facts = {fact.id for known in home.facts.values() for fact in known.facts}
-    home.flags = {
+    facts = {fact.id for known in data.facts.values() for fact in known.facts}
+    data.flags = {
         about: flag
-        for about, flag in home.flags.items()
+        for about, flag in data.flags.items()
         if flag.session_id != session_id or (flag.subject == "fact" and flag.subject_id in facts)
     }
 
@@ -138,47 +138,47 @@ def _known(facts: dict[str, Fact], revision: int) -> KnownFacts:
     return KnownFacts(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), revision)
 
 
-def _drop_summaries(home: Home, session: MemorySession, doomed: set[str] | None = None) -> int:
-    """Delete all of a session, or those in `doomed`."""
-    gone = [each for each in session.summaries if doomed is None or each.id in doomed]
+def _drop_summaries(data: OwnerData, session: MemorySession, chosen: set[str] | None = None) -> int:
+    """Delete all of a session, or those with these ids."""
+    gone = [each for each in session.summaries if chosen is None or each.id in chosen]
     session.summaries = [each for each in session.summaries if each not in gone]
     for summary in gone:
-        home.flags.pop(("summary", summary.id), None)
+        data.flags.pop(("summary", summary.id), None)
     return len(gone)
 
 
-def unlearn(home: Home, session_id: str) -> int:
+def unlearn(data: OwnerData, session_id: str) -> int:
     """Remove a session from the sources of facts; how many facts were deleted."""
-    facts = [fact for known in home.facts.values() for fact in known.facts]
+    facts = [fact for known in data.facts.values() for fact in known.facts]
     unlearned = write_rules.without_session(facts, session_id)
     for agent_id in unlearned.agents:
-        known = home.facts[agent_id]
+        known = data.facts[agent_id]
         left = {fact.id: fact for fact in known.facts}
         left |= {fact.id: fact for fact in unlearned.changed if fact.agent_id == agent_id}
         for fact in unlearned.gone:
             if fact.agent_id == agent_id:
                 del left[fact.id]
-        home.facts[agent_id] = _known(left, known.revision + 1)
+        data.facts[agent_id] = _known(left, known.revision + 1)
     for fact in unlearned.gone:
-        home.flags.pop(("fact", fact.id), None)
+        data.flags.pop(("fact", fact.id), None)
     return len(unlearned.gone)
 
 
 class MemoryTopics:
     """Topics and blocks of sessions."""
 
-    def __init__(self, homes: Homes) -> None:
-        self._homes = homes
-        self._lock = homes.lock
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
         with self._lock:
-            session = self._homes.session(owner, session_id)
+            session = self._data.session(owner, session_id)
             return session.shelf if session else TopicShelf()
 
     def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
         with self._lock:
-            session = self._homes.session(owner, session_id)
+            session = self._data.session(owner, session_id)
             if session is None or session.shelf.revision != change.revision:
                 return False
             actual = {n: topic_rules.messages_counted(turn) for n in change.counted if (turn := session.at(n))}
@@ -194,12 +194,12 @@ class MemoryTopics:
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
         with self._lock:
-            session = self._homes.session(owner, session_id)
+            session = self._data.session(owner, session_id)
             return [turn.turn_number for turn in session.turns if turn.topic_id == topic_id] if session else []
 
     def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
         with self._lock:
-            session = self._homes.session(owner, session_id)
+            session = self._data.session(owner, session_id)
             turns = [session.at(number) for number in block.turn_numbers] if session else []
             if session is None or block.id in session.blocks or not topic_rules.replaces(block, turns):
                 return False
@@ -212,7 +212,7 @@ class MemoryTopics:
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         with self._lock:
-            session = self._homes.session(owner, session_id)
+            session = self._data.session(owner, session_id)
             found = [each for each in session.blocks.values() if topic_id in (None, each.topic_id)] if session else []
         return sorted(found, key=lambda block: (block.created_at, block.id))
 
@@ -224,7 +224,7 @@ class MemoryTopics:
 
     def _set_archived(self, owner: Owner, session_id: str, turn_numbers: Sequence[int], *, archived: bool) -> int:
         with self._lock:
-            session = self._homes.session(owner, session_id)
+            session = self._data.session(owner, session_id)
             turns = [session.at(number) for number in set(turn_numbers)] if session else []
             due = [turn for turn in turns if turn and turn.block_id and turn.archived is not archived]
             for turn in due:
@@ -238,15 +238,15 @@ class MemoryTopics:
 class MemoryVectors:
     """Vectors of turns."""
 
-    def __init__(self, homes: Homes) -> None:
-        self._homes = homes
-        self._lock = homes.lock
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock
 
     def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         with self._lock:
             found = [
                 each
-                for session in _chosen(self._homes.of(owner), session_id)
+                for session in _chosen(self._data.of(owner), session_id)
                 for (_, name), each in sorted(session.vectors.items())
                 if name == embedder
             ]
@@ -256,7 +256,7 @@ class MemoryVectors:
         with self._lock:
             found = [
                 indexed_turn(turn, session.vectors.get((turn.turn_number, embedder)))
-                for session in _chosen(self._homes.of(owner), None)
+                for session in _chosen(self._data.of(owner), None)
                 for turn in session.turns
             ]
         return iter(found)
@@ -264,21 +264,21 @@ class MemoryVectors:
     def write(self, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
         with self._lock:
             for each in vectors:
-                session = self._homes.session(owner, each.session_id)
+                session = self._data.session(owner, each.session_id)
                 if session and session.at(each.turn_number):
                     session.vectors[each.turn_number, each.embedder] = each
 
     def drop(self, owner: Owner, *, keep: str) -> int:
         with self._lock:
             gone = 0
-            for session in self._homes.of(owner).sessions.values():
+            for session in self._data.of(owner).sessions.values():
                 kept = {key: each for key, each in session.vectors.items() if key[1] == keep}
                 gone += len(session.vectors) - len(kept)
                 session.vectors = kept
             return gone
 
 
-def _chosen(home: Home, session_id: str | None) -> list[MemorySession]:
+def _chosen(data: OwnerData, session_id: str | None) -> list[MemorySession]:
     if session_id is None:
-        return [home.sessions[name] for name in sorted(home.sessions)]
-    return [home.sessions[session_id]] if session_id in home.sessions else []
+        return [data.sessions[name] for name in sorted(data.sessions)]
+    return [data.sessions[session_id]] if session_id in data.sessions else []

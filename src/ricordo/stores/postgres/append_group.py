@@ -1,11 +1,11 @@
 """Group commit of new turns: writers that come together share one transaction and one round trip.
 
-In: a turn whose session exists. Out: the turn with its number, once it is committed, or None: then nothing of it was
-written and the caller writes it alone. A turn is numbered here, because its checksum covers its number: after the last
-number that this process knows, if no other process wrote to the session since; otherwise a first round trip takes the
-number. Row-level security holds: the transaction names an owner before each of that owner's statements. A write that
-cannot go with the others (a new session, an id that is already stored, a session that another transaction holds) never
-fails them: the whole group is rolled back and everyone writes alone.
+In: a turn of an existing session. Out: the turn with its number, once it is committed; or None if it was not written,
+and the caller must write it alone. A turn is numbered here, because its checksum covers its number. The number follows
+the last one that this process knows, if no other process wrote to the session since; otherwise a first round trip takes
+a number. Row-level security applies: the transaction names an owner before each of that owner's statements. If one
+write cannot be in the group (a new session, an id that is already stored, a session that another transaction has
+locked), the whole group is rolled back and each caller writes alone.
 """
 
 import json
@@ -31,13 +31,13 @@ Place = tuple[bytes, str]
 
 _COLUMNS = TURN_COLUMNS.split(", ")
 
-# One session may be held for long, by an import for example; the others must not wait for it.
+# A session may be locked for long, for example by an import; the other writes of the group must not wait for it.
 _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '200ms'"
 _LEAVE_GROUP = (*CONFLICTS, psycopg.errors.LockNotAvailable, psycopg.IntegrityError, psycopg.DataError)
 
 
 @dataclass(frozen=True, slots=True)
-class NewTurn:
+class UnnumberedTurn:
     """A turn to number and write, the time of its last message, and its receipt."""
 
     turn: Turn
@@ -62,9 +62,9 @@ class AppendGroup:
         self._process = os.getpid()
         self._lanes = [GroupCommit(self._serve) for _ in range(LANES)]
 
-    def append(self, new: NewTurn) -> Turn | None:
+    def append(self, new: UnnumberedTurn) -> Turn | None:
         """The stored turn; None if it must be written alone."""
-        if self._process != os.getpid():  # a fork: the leader of a group may not be in this process
+        if self._process != os.getpid():  # after a fork the leader of a group may be in the parent process
             self._start()
         ticket = Ticket(new)
         self._lanes[hash(new.place) % LANES].serve(ticket)
@@ -73,7 +73,7 @@ class AppendGroup:
 
     def _serve(self, tickets: Sequence[Ticket]) -> None:
         ordered = sorted(tickets, key=lambda ticket: ticket.operation.place) if len(tickets) > 1 else list(tickets)
-        if self._transactions.security.citus:  # an owner at a time: one shard, no two-phase commit
+        if self._transactions.security.citus:  # one owner in a transaction: one shard, no two-phase commit
             for _, mine in groupby(ordered, key=lambda ticket: ticket.operation.place[0]):
                 self._commit(list(mine), _Numbered)
             return
@@ -105,7 +105,7 @@ class AppendGroup:
             else:
                 self._last[new.place] = turn.turn_number
 
-    def _run(self, turns: list[NewTurn], kind: type["_Numbered"]) -> list["_Numbered"]:
+    def _run(self, turns: list[UnnumberedTurn], kind: type["_Numbered"]) -> list["_Numbered"]:
         fetch = self._transactions.fetch
         if fetch and kind is _Expected and turns[0].turn.owner == turns[-1].turn.owner:  # one statement that commits
             expected = _Expected(turns[0].turn.owner, turns, self._last)
@@ -115,13 +115,15 @@ class AppendGroup:
             (), lambda tx: self._write(tx, turns, kind), repeatable=True, resolve=False
         )
 
-    def _write(self, transaction: Transaction, turns: list[NewTurn], kind: type["_Numbered"]) -> list["_Numbered"]:
+    def _write(
+        self, transaction: Transaction, turns: list[UnnumberedTurn], kind: type["_Numbered"]
+    ) -> list["_Numbered"]:
         security = self._transactions.security
         owners = [kind(owner, list(mine), self._last) for owner, mine in groupby(turns, key=lambda new: new.turn.owner)]
         for each in owners:
             each.citus = security.citus
             transaction.configure(security.for_owner(each.owner.key))
-            if len(turns) > 1 and each is owners[0]:  # after an owner is named: only then it reaches the nodes of Citus
+            if len(turns) > 1 and each is owners[0]:  # on Citus it reaches the nodes only after an owner is named
                 transaction.configure((_LOCK_TIMEOUT,))
             each.begin(transaction)
         for each in owners:
@@ -135,9 +137,9 @@ class _Numbered:
     """The turns of one owner: their numbers are taken first, then they are inserted."""
 
     trips = 2
-    citus = False  # which would insert the rows of a query by COPY, and refuse that under row-level security
+    citus = False  # Citus would insert the rows of a query by COPY, which row-level security refuses
 
-    def __init__(self, owner: Owner, turns: list[NewTurn], last: Mapping[Place, int]) -> None:
+    def __init__(self, owner: Owner, turns: list[UnnumberedTurn], last: Mapping[Place, int]) -> None:
         self.owner = owner
         self.turns = turns
         self.sessions = [(name, list(new)) for name, new in groupby(turns, key=lambda new: new.turn.session_id)]
@@ -237,7 +239,7 @@ def put_receipt(transaction: Transaction, turn: Turn, receipt: StoredReceipt | N
 
 
 def opened(turn: Turn) -> int:
-    """How many questions without an answer a turn adds to its session: one or none."""
+    """How many open turns a turn adds to its session: 1 or 0."""
     return int(turn.is_open)
 
 

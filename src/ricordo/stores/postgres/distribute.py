@@ -1,6 +1,6 @@
 """Spread a database over the workers of a Citus cluster: `ricordo postgres distribute`.
 
-In: the URL of the coordinator. Out: every table of users distributed by its owner, beside the others, in one
+In: the URL of the coordinator. Out: every table with users' data is distributed by owner, all colocated, in one
 transaction; running it again changes nothing. `plan` decides which statements are missing, `distribute` runs them.
 """
 
@@ -38,7 +38,7 @@ _HAS_ROWS = "SELECT coalesce(pg_relation_size(to_regclass('ricordo.owners')), 0)
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """What a database needs in order to be distributed: statements for one transaction; none if it is."""
+    """What a database lacks to be distributed: statements for one transaction, none if it is distributed."""
 
     location: str
     workers: int

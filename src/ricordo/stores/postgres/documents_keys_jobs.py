@@ -1,8 +1,8 @@
 """Documents, API keys, jobs and leases: their statements by name; each method is one read or one script.
 
-What may be stored and what becomes of a job is decided in `ricordo.stores.write_rules`. A key looked up by its digest,
-and jobs leased by workers, have row-level security settings of their own; everything else names an owner. The
-statements of items are in `ricordo.stores.items`.
+`ricordo.stores.write_rules` decides what may be stored and what the next state of a job is. Looking up a key by its
+digest and leasing jobs have row-level security settings of their own; everything else names an owner. The statements of
+adapter items are in `ricordo.stores.items`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -309,10 +309,10 @@ class PostgresJobs:
         return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, write_rules.handed_back))
 
     def extend(self, job: Job, until: datetime) -> Job | None:
-        held = self._transactions.run(
+        still_leased = self._transactions.run(
             job.owner, lambda tx: _change_job(tx, job, lambda stored: write_rules.extended(stored, until))
         )
-        return write_rules.extended(job, until) if held else None
+        return write_rules.extended(job, until) if still_leased else None
 
     def page(self, owner: Owner) -> Sequence[Job]:
         return [row_to_job(row) for row in self._transactions.read(owner, JOBS)]
@@ -334,7 +334,7 @@ def _put_document(transaction: Transaction, owner: Owner, document: Document, ch
     row = {"owner": owner.key, **named(DOCUMENT_COLUMNS, document_to_row(document))}
     ids = {"owner": owner.key, "chunk_ids": [chunk.id for chunk in chunks]}
     taken = transaction.send(EXISTING_CHUNKS, ids)
-    # After the chunks: a chunk that is committed in between is seen with its document, never without.
+    # Read after the chunks, so that no chunk is returned without its document.
     stored = transaction.send(DOCUMENT, row)
     found = stored.fetchone()
     if write_rules.is_known(row_to_document(found) if found else None, document):
@@ -366,7 +366,7 @@ def _enqueue(transaction: Transaction, wish: Job, *, postpone: bool) -> bool:
 
 
 def _change_job(transaction: Transaction, job: Job, change: Callable[[Job], Job | None]) -> bool:
-    """Write what becomes of a job, if the worker still has its lease."""
+    """Write the next state of a job, if the worker still has its lease."""
     stored = _locked(transaction, job)
     if stored is None or not write_rules.holds(stored, job):
         transaction.rollback()

@@ -1,7 +1,7 @@
-"""Items of adapters: the statements of `ricordo.stores.items` in PostgreSQL's spelling, restricted to one owner.
+"""Adapter items: the statements of `ricordo.stores.items` in PostgreSQL's syntax, restricted to one owner.
 
-Reads see one snapshot. Work that must not overlap between processes takes an advisory lock, which ends with the
-transaction. An owner's row is added by the first item, and deleted with the last if nothing else is stored.
+Reads see one snapshot. Work that must not overlap between processes takes an advisory lock until the end of its
+transaction. An owner's row is added with the first item, and deleted with the last if nothing else is stored.
 """
 
 import re
@@ -97,5 +97,5 @@ def _items(transaction: Transaction, owner: Owner, collection: str, now: datetim
 
 @lru_cache(maxsize=512)
 def spelled(statement: str) -> str:
-    """A statement as PostgreSQL and its driver read it."""
+    """A statement in the syntax of PostgreSQL and its driver."""
     return _PARAMETER.sub(r"%(\1)s", _TABLE.sub(r"ricordo.\1", statement))

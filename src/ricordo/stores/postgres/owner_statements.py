@@ -1,6 +1,6 @@
 """The SQL of owners, by name: their rows, the times by which a cleanup finds them, their erasure, and statistics.
 
-Each statement names the owner, as in `turn_statements`, but for listings of owners and counts of a whole tenant.
+Each statement names the owner, as in `turn_statements`, except lists of owners and counts of a whole tenant.
 """
 
 # Before a new session, or a turn that is older than all others of its session: a cleanup finds owners by these times.
@@ -60,7 +60,7 @@ ERASE_TURNS = "DELETE FROM ricordo.turns WHERE owner = %(owner)s"
 ERASE_SESSIONS = "DELETE FROM ricordo.sessions WHERE owner = %(owner)s"
 ERASE_OWNER = "DELETE FROM ricordo.owners WHERE owner = %(owner)s"
 
-# Nothing of an owner is past its time: what is older than the oldest turn needs no look until then.
+# After a cleanup: the oldest turn tells when the next cleanup has to visit the owner.
 OLDEST_TURN = "SELECT coalesce(min(created_at), %(endless)s) FROM ricordo.turns WHERE owner = %(owner)s"
 
 RAISE_SESSIONS = """

@@ -1,6 +1,6 @@
-"""What is known of a person (facts, summaries, flags): each method is one read or one script of one transaction.
+"""What is known about a user (facts, summaries, flags): each method is one read or one script of one transaction.
 
-What becomes of facts whose sources are deleted is decided in `ricordo.stores.topic_rules`; here are only the rows.
+`ricordo.stores.topic_rules` decides what happens to facts when their sources are deleted; here are only the rows.
 Every script locks the sessions first, then the agents' revisions, then the owner, so that no two deadlock.
 """
 

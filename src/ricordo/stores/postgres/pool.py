@@ -1,4 +1,4 @@
-"""The connection pool: a few connections, each lent for the length of one transaction.
+"""The connection pool: a few connections, each used by one transaction at a time.
 
 In: a script and the settings that restrict it to its owner. Out: its result, after the commit. What a script sends
 before it needs a result travels in one batch with BEGIN, the settings and COMMIT, so that a read is one round trip. An
@@ -34,7 +34,7 @@ from ricordo.stores.postgres.transaction import (
 
 T = TypeVar("T")
 
-ATTEMPTS = 30  # of one transaction that conflicts with others, within its timeout; each time one of the two commits
+ATTEMPTS = 30  # for a transaction that conflicts with others, within its timeout; in each conflict one of them commits
 SNAPSHOT_TIMEOUT = 600.0  # seconds for one read of a backup
 MOST_OF_AN_OPTION = 100_000
 _NUMBERS: dict[str, Callable[[str], float]] = {
@@ -47,7 +47,7 @@ _OPTIONS = {*_NUMBERS, "read_url"}
 _inherited: list[Connection] = []  # connections of a parent process: neither used nor closed here
 
 
-class Pool:
+class ConnectionPool:
     """At most `size` connections, opened when needed and kept for the next transaction."""
 
     def __init__(self, url: str, *, size: int, timeout: float, prepare_threshold: int | None) -> None:
@@ -73,7 +73,7 @@ class Pool:
         timeout: float | None = None,
         resolve: bool = True,
     ) -> T:
-        """Run the script in a transaction; again after a conflict or on a connection that turns out to be dead.
+        """Run the script in a transaction; run it again after a conflict, or if its idle connection was dead.
 
         A `repeatable` script may run again even if the connection was lost during COMMIT. `timeout` is in seconds, for
         scripts whose size the caller chose. Without `resolve` a conflict is raised at once.
@@ -94,12 +94,12 @@ class Pool:
         return self._retried(work, repeatable=True, timeout=None, resolve=resolve)
 
     def adopt(self, role: str, connection: Connection) -> None:
-        """Take on a role in this connection and in every later one."""
+        """Assume a role in this connection and in every later one."""
         self._role = role
         connection.execute(f"SET ROLE {role}")
 
     def stop_preparing(self, connection: Connection) -> None:
-        """Send statements unprepared from now on: behind a pooler each transaction may meet another server process."""
+        """Prepare no more statements: behind a pooler each transaction may have another server process."""
         self._prepare_threshold = connection.prepare_threshold = None
 
     def _retried(self, work: Callable[[Connection], T], *, repeatable: bool, timeout: float | None, resolve: bool) -> T:
@@ -122,7 +122,7 @@ class Pool:
 
     @contextmanager
     def lease(self, deadline: float) -> Iterator[Connection]:
-        """Lend a connection; errors of the driver are raised as `StoreError`."""
+        """A connection for the length of the block; errors of the driver are raised as `StoreError`."""
         if self._process != os.getpid():
             _inherited.extend(self._idle)
             self._start()
@@ -192,7 +192,7 @@ class Pool:
 
 
 def is_pooled(connection: Connection) -> bool:
-    """Whether a pooler stands in between: the process that serves a statement is not the one that was announced."""
+    """Whether there is a pooler: the server process of a statement is not the one that the connection announced."""
     row = connection.execute("SELECT pg_backend_pid()").fetchone()
     return row != (connection.info.backend_pid,)
 
@@ -221,7 +221,7 @@ class Snapshot:
 
 
 @contextmanager
-def snapshot(pool: Pool) -> Iterator[Snapshot]:
+def snapshot(pool: ConnectionPool) -> Iterator[Snapshot]:
     """The database as it is now, until the block ends: for a backup that is made while others write."""
     with pool.lease(monotonic() + SNAPSHOT_TIMEOUT) as connection:
         connection.deadline = float("inf")
@@ -229,7 +229,7 @@ def snapshot(pool: Pool) -> Iterator[Snapshot]:
         try:
             yield Snapshot(connection)
         finally:
-            with suppress(psycopg.Error):  # a server that is lost after the last read takes nothing away from it
+            with suppress(psycopg.Error):  # if the server is lost after the last read, the backup is complete
                 connection.rollback()
 
 
@@ -261,7 +261,7 @@ def read_url(url: str) -> tuple[str, dict[str, Any]]:
     """Where the database is, without secrets, and the driver's settings."""
     try:
         settings: dict[str, Any] = conninfo_to_dict(_without_options(url))
-    except psycopg.Error:  # its message quotes the URL, password and all
+    except psycopg.Error:  # its message quotes the URL with the password
         raise SettingsError(
             "store", "the PostgreSQL URL cannot be read; expected postgresql://user:password@host:port/database"
         ) from None

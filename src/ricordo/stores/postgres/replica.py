@@ -1,9 +1,9 @@
 """Reads that tolerate a lag, from a replica: the parameters `read_url` and `read_lag` of a URL.
 
-In: the pool of the primary and the URL of a replica. Out: rows of the replica, or None where the primary has to be
-asked. A replica is used while it has everything that was committed `read_lag` seconds ago: the primary says how far its
-log is, and the replica says when it has come so far. What this program itself wrote since then is read from the
-primary, so that a program always finds its own writes. Nothing is written here, and no call waits for a look.
+In: the pool of the primary and the URL of a replica. Out: rows of the replica, or None if the primary must be read. The
+replica is used while it has everything that was committed `read_lag` seconds ago: a check asks the primary for the
+position of its log, and waits until the replica has reached it. Owners that this program wrote since then are read from
+the primary, so that a program always finds its own writes. Checks run in a thread, and no call waits for one.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from uuid import UUID
 
 from ricordo.errors import StoreError
 from ricordo.records.turns import Owner
-from ricordo.stores.postgres.pool import Pool
+from ricordo.stores.postgres.pool import ConnectionPool
 from ricordo.stores.postgres.transaction import Row, RowSecurity
 
 READ_LAG = 2.0  # seconds
 RETRY = 5.0  # seconds before a replica that is away is asked again
 NOTED_OWNERS = 10_000
-_LOOKS = 20  # at the replica, in the time of one lag
+_CHECKS = 20  # of the replica, within one lag
 
 # The replica must be one of this database: the same cluster, and the same name in it.
 _PLACE = "(SELECT system_identifier FROM pg_catalog.pg_control_system()), current_database()"
@@ -30,12 +30,14 @@ _REPLAYED = f"SELECT pg_catalog.pg_last_wal_replay_lsn() >= %(written)s::pg_lsn,
 
 
 class ReadReplica:
-    """A replica beside the primary, and what is known of it: `ok`, `behind` or `away`."""
+    """A replica of the primary, and its state: `ok`, `behind` or `away`."""
 
-    def __init__(self, primary: Pool, replica: Pool, security: RowSecurity, *, lag: float, timeout: float) -> None:
+    def __init__(
+        self, primary: ConnectionPool, replica: ConnectionPool, security: RowSecurity, *, lag: float, timeout: float
+    ) -> None:
         self._primary = primary
         self._pool = replica
-        self._security = replace(security, kept=False)  # a pooler may stand before the replica alone
+        self._security = replace(security, kept=False)  # the replica may have a pooler even if the primary has none
         self._lag, self._timeout = lag, timeout
         self._state = "away"
         self._fresh_until = 0.0
@@ -43,14 +45,14 @@ class ReadReplica:
         self._written: dict[UUID, float] = {}
 
     def state(self) -> str:
-        """What the last look found; starts a new one if that is due."""
+        """The result of the last check; starts a new one if it is due."""
         if monotonic() >= self._next:
             self._next = monotonic() + max(self._lag, self._timeout)
-            Thread(target=self.look, daemon=True).start()
+            Thread(target=self.check, daemon=True).start()
         return self._state
 
     def note_write(self, owner: UUID) -> None:
-        """This program wrote something of an owner: the replica may not have it yet."""
+        """Note that this program wrote data of an owner, which the replica may not have yet."""
         now = monotonic()
         if len(self._written) >= NOTED_OWNERS:
             self._written = {key: at for key, at in list(self._written.items()) if at > now - self._lag}
@@ -71,8 +73,8 @@ class ReadReplica:
             self._forget("away")
             return None
 
-    def look(self) -> None:
-        """Ask the primary how far its log is, and the replica until it has come so far or the lag is over."""
+    def check(self) -> None:
+        """Ask the primary for its log position, and the replica until it has reached it or the lag is over."""
         asked = monotonic()
         try:
             ((written, *place),) = self._primary.run((), lambda tx: tx.send(_WRITTEN, {}), repeatable=True).fetchall()
@@ -89,7 +91,7 @@ class ReadReplica:
                 if replayed:
                     self._state, self._fresh_until, self._next = "ok", asked + self._lag, asked + self._lag / 2
                     return
-                sleep(self._lag / _LOOKS)
+                sleep(self._lag / _CHECKS)
             self._state, self._next = "behind", 0.0
         except StoreError:
             self._forget("away")

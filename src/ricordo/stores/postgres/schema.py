@@ -24,10 +24,10 @@ TABLES = (
     "documents", "chunks", "api_keys", "jobs", "leases", "items", "erasures", "topic_turns",
 )  # fmt: skip
 
-# On Citus these stay on the coordinator, which every statement passes anyway. Jobs of all owners are taken with
-# FOR UPDATE SKIP LOCKED, which Citus refuses on a distributed table; a key is looked up by its digest and a lease is
-# one row of the whole cluster, so neither has an owner that would route to a shard. They are small, and a stopped
-# worker keeps no request from being authenticated.
+# On Citus these tables stay on the coordinator, through which every statement goes anyway. Jobs of all owners are taken
+# with FOR UPDATE SKIP LOCKED, which Citus refuses on a distributed table. A key is looked up by its digest and a lease
+# is one row for the whole cluster, so neither has an owner to be routed by. The tables are small, and requests can be
+# authenticated while a worker is down.
 LOCAL_TABLES = ("api_keys", "jobs", "leases")
 DISTRIBUTED_TABLES = tuple(table for table in TABLES if table not in LOCAL_TABLES)
 
@@ -86,7 +86,7 @@ def check_server(connection: psycopg.Connection) -> None:
 
 
 def applied(connection: psycopg.Connection) -> dict[int, str]:
-    """The ledger of applied migrations: version to digest; empty for a new database."""
+    """The applied migrations: version to digest; empty for a new database."""
     if not _one(connection, _LEDGER_EXISTS):
         return {}
     return dict(connection.execute(_LEDGER).fetchall())
@@ -121,7 +121,7 @@ def migrate(connection: psycopg.Connection, known: tuple[Migration, ...]) -> Non
 
 
 def statements_in(script: str) -> list[str]:
-    """The statements of a script, one by one: Citus hands a command to its workers with the text it came in.
+    """The statements of a script, one by one, because Citus sends its workers the whole text that it gets.
 
     A statement ends with a semicolon at the end of a line, outside of a body between dollar signs.
     """
@@ -148,10 +148,10 @@ def distributed_tables(connection: psycopg.Connection) -> frozenset[str]:
 
 
 def distribution_sql(tables: Set[str]) -> tuple[str, ...]:
-    """The statements that distribute tables by their owner, beside those that are distributed; for one transaction.
+    """The statements that distribute tables by owner, colocated with the distributed ones; for one transaction.
 
-    The rows that a table had are copied to the shards. Those that stay behind on the coordinator, hidden, are deleted:
-    an erasure could not reach them.
+    The rows of a table are copied to the shards. Citus leaves hidden copies on the coordinator, which are deleted,
+    because an erasure could not reach them.
     """
     new = [table for table in DISTRIBUTED_TABLES if table in tables]
     beside = {table: "none" if table == "owners" else "ricordo.owners" for table in new}
@@ -226,11 +226,11 @@ _REPLICATION = """
                   OR current_setting('synchronous_commit') IN ('off', 'local') THEN 'asynchronous'
                 ELSE 'synchronous' END
 """
-REPLICATION_SECONDS = 30.0  # between two looks
+REPLICATION_SECONDS = 30.0  # between two checks
 
 
 class ReplicationWatch:
-    """Whether commits wait for a replica, as last seen: asking never waits, a look at the server runs beside it."""
+    """Whether commits wait for a replica, as last seen. The server is asked in a thread, so that no caller waits."""
 
     def __init__(self, runner: TransactionRunner) -> None:
         self._runner = runner
@@ -239,17 +239,17 @@ class ReplicationWatch:
         self._lock = Lock()
 
     def last_seen(self) -> str | None:
-        """`synchronous`, `asynchronous`, or None without a replica; starts a new look if the last one is old."""
+        """`synchronous`, `asynchronous`, or None without a replica; starts a new check if the last one is old."""
         with self._lock:
             due = monotonic() >= self._next
             if due:
                 self._next = monotonic() + REPLICATION_SECONDS
         if due:
-            Thread(target=self.look, daemon=True).start()
+            Thread(target=self.check, daemon=True).start()
         return self._seen
 
-    def look(self) -> None:
-        """Ask the server; one that is away is asked again later."""
+    def check(self) -> None:
+        """Ask the server; if it is away, it is asked again later."""
         with suppress(StoreError):
             row = self._runner.run((), lambda tx: tx.send(_REPLICATION, {}), repeatable=True).fetchone()
             self._seen = row[0] if row else None

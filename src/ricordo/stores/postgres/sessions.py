@@ -1,7 +1,7 @@
-"""Sessions: their fields, and deletion on request or after their time. Each method is one read or one script.
+"""Sessions: their fields, and deletion on request or by retention. Each method is one read or one script.
 
-Scripts run in one transaction restricted to their owner. Rows are deleted at the commit; what the server keeps of them
-in its files and logs until it vacuums is the operator's.
+Scripts run in one transaction restricted to their owner. Rows are deleted at the commit; the server keeps their bytes
+in its files and logs until the operator vacuums.
 """
 
 from collections.abc import Sequence
@@ -144,7 +144,7 @@ def _expire(transaction: Transaction, owner: Owner, turns_before: int, idle_befo
 
 
 def _note_oldest(transaction: Transaction, owner: Owner) -> None:
-    """Note from when on an owner has something, so that a cleanup passes by until that is past its time."""
+    """Update the age of an owner's oldest data, so that cleanups skip the owner until it expires."""
     mine = {"owner": owner.key, "endless": ENDLESS}
     if not people.lock_owner(transaction, owner):
         return

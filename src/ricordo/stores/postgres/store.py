@@ -1,7 +1,7 @@
-"""The PostgreSQL store: every promise of `ricordo.stores.protocols.Store`, kept by one database for many programs.
+"""The PostgreSQL store: `ricordo.stores.protocols.Store` on one database that many programs may use.
 
-In: a URL. Out: a store whose schema is up to date and whose every transaction is restricted to one owner by row-level
-security. Each part is a class in a module of its own; here is what concerns all parts at once.
+In: a URL. Out: a store with an up-to-date schema, in which row-level security restricts every transaction to one owner.
+Each part is a class in a module of its own; here is what concerns all parts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from ricordo.stores.postgres import derived_statements, documents_keys_jobs, own
 from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.items import PostgresItems
 from ricordo.stores.postgres.people import PostgresPeople, first_row
-from ricordo.stores.postgres.pool import Pool, is_pooled, options_of, snapshot
+from ricordo.stores.postgres.pool import ConnectionPool, is_pooled, options_of, snapshot
 from ricordo.stores.postgres.replica import READ_LAG, ReadReplica
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
@@ -65,9 +65,9 @@ _COUNTED = ("facts", "summaries", "flags", "documents")
 class PostgresStore:
     """Keeps everything in PostgreSQL 15 or later.
 
-    `timeout` bounds, in seconds, how long a call waits for a connection and for the server. A pooler in between is
-    noticed: then nothing is prepared. `pool_size`, `timeout` and `prepare_threshold` may also be parameters of the URL;
-    an argument that is given here counts more. The parameters `read_url` and `read_lag` name a replica for searches.
+    `timeout` is how many seconds a call waits for a connection and for the server. If a pooler is detected, no
+    statement is prepared. `pool_size`, `timeout` and `prepare_threshold` may also be parameters of the URL; an argument
+    overrides them. The parameters `read_url` and `read_lag` name a replica for searches.
     """
 
     erase_notes: tuple[str, ...] = (
@@ -92,7 +92,7 @@ class PostgresStore:
         timeout = options.get("timeout", timeout) if timeout == TIMEOUT else timeout
         if prepare_threshold == PREPARE_THRESHOLD:
             prepare_threshold = options.get("prepare_threshold", prepare_threshold)
-        self._pool = Pool(url, size=pool_size, timeout=timeout, prepare_threshold=prepare_threshold)
+        self._pool = ConnectionPool(url, size=pool_size, timeout=timeout, prepare_threshold=prepare_threshold)
         try:
             with self._pool.lease(monotonic() + timeout) as connection:
                 connection.deadline = monotonic() + LONG_TIMEOUT
@@ -110,7 +110,7 @@ class PostgresStore:
         self._replication = schema.ReplicationWatch(self._pool)
         self._replica: ReadReplica | None = None
         if "read_url" in options and not security.citus:
-            replica = Pool(options["read_url"], size=pool_size, timeout=timeout, prepare_threshold=None)
+            replica = ConnectionPool(options["read_url"], size=pool_size, timeout=timeout, prepare_threshold=None)
             lag = options.get("read_lag") or options_of(options["read_url"]).get("read_lag", READ_LAG)
             self._replica = ReadReplica(self._pool, replica, security, lag=lag, timeout=timeout)
         self._use(OwnerTransactions(self._pool, security, self._pool.fetch if direct else None, self._replica))
@@ -201,12 +201,12 @@ class PostgresStore:
 
 
 def _erase(transaction: Transaction, owner: Owner) -> dict[str, int]:
-    """Delete everything of an owner; how many of each kind."""
+    """Delete everything of an owner; returns how many rows of each kind."""
     mine = {"owner": owner.key}
     transaction.send(owner_statements.LOCK_ERASURES, {"lock": erasure_lock(owner)})
     transaction.send(owner_statements.NOTE_ERASURE, {**mine, "now": micros(datetime.now(UTC))})
     transaction.send(owner_statements.ADD_OWNER, {**mine, "tenant_id": owner.tenant_id, "user_id": owner.user_id})
-    # An owner that does not exist cannot be locked, and an append would add it before the end of this.
+    # An owner without a row cannot be locked, and a concurrent append could add the row.
     first_row(transaction.send(owner_statements.LOCK_OWNER, mine))
     transaction.send(owner_statements.LOCK_ALL_SESSIONS, mine)
     deleted = {name: transaction.send(statement, mine) for name, statement in _ERASE.items()}

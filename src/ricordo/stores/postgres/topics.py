@@ -1,8 +1,7 @@
 """Topics with their archive, and the vectors of turns: each method is one read or one script.
 
-What becomes of a topic or a block that loses turns is decided in `ricordo.stores.topic_rules`; here are only the rows.
-Every script locks the session's row first. Vectors are read a page at a time, because an owner may have more than fit
-in memory.
+`ricordo.stores.topic_rules` decides what happens to a topic or a block that loses turns; here are only the rows. Every
+script locks the session's row first. Vectors are read in pages, because those of one owner may not fit in memory.
 """
 
 import hashlib
@@ -139,7 +138,7 @@ class PostgresVectors:
 
 
 def embedder_id(name: str) -> str:
-    """The short form of an embedder's name that stands in every row; migration 0007 makes the same of older rows."""
+    """The short form of an embedder's name for the rows; migration 0007 has converted older rows to it."""
     return hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
@@ -191,7 +190,7 @@ def key_of(owner: Owner, session_id: str) -> Key:
 
 
 def to_turns(owner: Owner, rows: Iterable[Row]) -> list[Turn]:
-    """Turns from rows that end with the bytes of the block, where only the block has the text."""
+    """Turns from rows that end with the bytes of their block, for turns whose text is only there."""
     found = list(rows)
     bodies: dict[str, dict[str, bytes]] = {}
     for row in found:
@@ -238,7 +237,7 @@ def rehydrate(transaction: Transaction, owner: Owner, session_id: str, numbers: 
 
 
 def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
-    """Drop text that a block also holds; never the only copy, should the block be damaged."""
+    """Drop text that a block also has, unless the block is damaged."""
     key = key_of(owner, session_id)
     found = _locked_turns(transaction, owner, session_id, numbers)
     plain = [turn for turn in found if turn.block_id and not turn.archived]
@@ -246,16 +245,16 @@ def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Se
         return 0
     went = 0
     for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
-        held = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
-        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": held})
+        stored = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
+        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": stored})
         _count_open(transaction, key, plain)
-        _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in held], archived)
-        went += len(held)
+        _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in stored], archived)
+        went += len(stored)
     return went
 
 
 def _count_open(transaction: Transaction, key: Key, turns: Iterable[Turn]) -> None:
-    """Count a session's questions without an answer again if some were moved into a block or out of it."""
+    """Count the open turns of a session again if some were moved into a block or out of it."""
     if any(turn.is_open for turn in turns):
         transaction.send(turn_statements.COUNT_SESSION, key)
 
@@ -273,7 +272,7 @@ def leave_block(transaction: Transaction, before: Turn) -> None:
 
 
 def count_answer(transaction: Transaction, turn: Turn) -> None:
-    """Count the answer of a turn that came after the turn had found its topic."""
+    """Count the answer of a turn that was answered after it was assigned to a topic."""
     _change_topics(transaction, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: answered(topic))
 
 

@@ -38,7 +38,7 @@ class CommitInDoubt(psycopg.OperationalError):
     """The server reported a commit, but a worker behind it did not confirm it."""
 
 
-# What Citus says, as a warning beside a COMMIT that succeeds, if the worker with the rows dies during the commit.
+# Warnings of Citus with a successful COMMIT, if the worker with the rows dies during the commit.
 _UNCONFIRMED = ("failed to commit transaction on ", "connection to the remote node ")
 
 CONFLICTS = (
@@ -67,10 +67,10 @@ class Connection(psycopg.Connection[Row]):
             self.in_doubt = message
 
     def fetch(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
-        """The rows of one prepared statement; to prepare it costs no round trip of its own."""
+        """The rows of one prepared statement; preparing it takes no extra round trip."""
         if statement in self.prepared and not self.rolled_back:
             return self.execute(statement, values, prepare=True, binary=True).fetchall()
-        with self.pipeline():  # after a rollback the driver forgets what is prepared, behind the next statement
+        with self.pipeline():  # after a rollback the driver deallocates prepared statements with the next statement
             cursor = self.execute(statement, values, prepare=not self.rolled_back, binary=True)
         self.prepared = frozenset() if self.rolled_back else self.prepared | {statement}
         self.rolled_back = False
@@ -97,7 +97,7 @@ class Connection(psycopg.Connection[Row]):
 
 
 class Transaction:
-    """What a script works with. Statements are pipelined: a cursor is filled when it is read, or at the end."""
+    """A transaction for a script. Statements are pipelined: a cursor is filled when it is read, or at the end."""
 
     def __init__(self, connection: Connection, pipeline: psycopg.Pipeline) -> None:
         self._connection = connection
@@ -113,7 +113,7 @@ class Transaction:
     def send(self, statement: str, values: Mapping[str, Any], *, binary: bool = False) -> Cursor:
         """Queue a statement; reading its cursor waits for it and for all that was queued before.
 
-        `binary` rows travel as they are stored: bytes would be twice as long as text.
+        `binary` is for rows with bytes, which would be twice as long as text.
         """
         return self._connection.execute(statement, values, binary=binary)
 
@@ -128,7 +128,7 @@ class Transaction:
         return cursor.rowcount
 
     def rollback(self) -> None:
-        """Roll back at the end instead of committing: the script found nothing to write."""
+        """Roll back at the end instead of committing, because there is nothing to write."""
         self.rolled_back = True
 
 
@@ -162,7 +162,7 @@ def run_transaction(connection: Connection, settings: Statements, script: Callab
                 connection.execute("ROLLBACK" if transaction.rolled_back else "COMMIT")
             except psycopg.Error:
                 with suppress(psycopg.Error):
-                    pipeline.sync()  # statements queued behind the failure fail too; unread, the driver would log them
+                    pipeline.sync()  # later statements fail too; their errors are read, or the driver would log them
                 raise
         if connection.in_doubt:
             raise CommitInDoubt(connection.in_doubt)
@@ -205,7 +205,7 @@ class ConnectedRole:
 class RowSecurity:
     """The settings of a transaction; `role` is None where row-level security applies to the connecting role itself.
 
-    The role is taken on in every transaction, unless connections of our own have it for good (`kept`).
+    The role is assumed in every transaction, unless the connections keep it (`kept`), as they do without a pooler.
     """
 
     role: str | None
@@ -230,7 +230,7 @@ class RowSecurity:
 
     def for_statistics(self, tenant_id: str) -> tuple[str, ...]:
         """Rows of all owners that are counted, and the names of this tenant's users to count by."""
-        # The planner takes a policy for a rare condition, and would look up every owner by itself.
+        # The planner expects few rows to pass a policy, and would look up every owner separately.
         hashed = ("SET LOCAL enable_nestloop = off", "SET LOCAL work_mem = '64MB'")
         return (*self.for_tenant(tenant_id), "SET LOCAL ricordo.statistics = 'on'", *hashed)
 
@@ -246,7 +246,7 @@ class RowSecurity:
 
 
 def quoted(value: str) -> str:
-    """A text literal that means the same whatever the server's settings for backslashes are."""
+    """A text literal that is independent of the server's settings for backslashes."""
     doubled = value.replace("'", "''").replace("\\", "\\\\")
     return f"E'{doubled}'"
 
@@ -265,7 +265,7 @@ def row_security_for(role: ConnectedRole, *, required: bool) -> RowSecurity:
     return RowSecurity(None, role.citus)
 
 
-# Runs one statement that names its owner itself, where each connection has its role for good; its rows are committed.
+# Runs one statement that names its owner itself, and commits; for connections that keep their role.
 Fetch = Callable[..., list[Row]]
 
 

@@ -1,7 +1,7 @@
 """The SQL of turns and sessions, by name.
 
-Each statement names the owner, although row-level security would hide other owners' rows anyway: the predicate routes
-a statement to one shard, and is a second protection.
+Each statement names the owner, although row-level security hides the rows of other owners: the condition routes the
+statement to one shard, and is a second protection.
 """
 
 from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS
@@ -315,8 +315,8 @@ _DELETED = """t.session_id, t.turn_number, t.turn_id, t.topic_id, t.block_id,
 # The time is checked again: a session may have been cleared, and its numbers reused, before it was locked.
 DELETE_EXPIRED_TURNS = f"""
     DELETE FROM ricordo.turns AS t
-    USING unnest(%(session_ids)s::text[], %(numbers)s::bigint[]) AS doomed (session_id, turn_number)
-    WHERE t.owner = %(owner)s AND t.session_id = doomed.session_id AND t.turn_number = doomed.turn_number
+    USING unnest(%(session_ids)s::text[], %(numbers)s::bigint[]) AS expired (session_id, turn_number)
+    WHERE t.owner = %(owner)s AND t.session_id = expired.session_id AND t.turn_number = expired.turn_number
       AND t.created_at < %(turns_before)s
     RETURNING {_DELETED}
 """

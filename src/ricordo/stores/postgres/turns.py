@@ -1,7 +1,7 @@
 """Turns with their receipts: each method is one read or one script of one transaction.
 
-A script locks the session's row first, reads, decides and writes; so writers queue there and never deadlock. The
-decisions are those of `ricordo.stores.write_rules` and `ricordo.records.turns`.
+A script locks the session's row first, then reads, decides and writes; so writers wait for that lock and never
+deadlock. The decisions are in `ricordo.stores.write_rules` and `ricordo.records.turns`.
 """
 
 import json
@@ -27,7 +27,7 @@ from ricordo.records.turns import (
 from ricordo.stores import write_rules
 from ricordo.stores.postgres import owner_statements, topics
 from ricordo.stores.postgres import turn_statements as sql
-from ricordo.stores.postgres.append_group import AppendGroup, NewTurn, last_said, opened, put_receipt
+from ricordo.stores.postgres.append_group import AppendGroup, UnnumberedTurn, last_said, opened, put_receipt
 from ricordo.stores.postgres.people import add_owner, first_row
 from ricordo.stores.postgres.topics import to_turns
 from ricordo.stores.postgres.transaction import (
@@ -71,7 +71,7 @@ class PostgresTurns:
     ) -> Turn:
         attempts = count()
         if expected is None and acknowledged_at is None:
-            written = self._group.append(NewTurn(turn, last_said(turn), receipt))
+            written = self._group.append(UnnumberedTurn(turn, last_said(turn), receipt))
             if written is not None:
                 return written
             next(attempts)  # the group may have been committed although its connection was lost: check the id first
@@ -173,7 +173,7 @@ T = TypeVar("T")
 def unless_erased(
     owner: Owner, acknowledged_at: datetime | None, script: Callable[[Transaction], T]
 ) -> Callable[[Transaction], T]:
-    """The script, which is refused if it comes from a spool and its owner was erased since."""
+    """The script; for a write from a spool it first checks that the owner was not erased since."""
     if acknowledged_at is None:
         return script
     at = acknowledged_at
@@ -188,7 +188,7 @@ def unless_erased(
 
 
 def erasure_lock(owner: Owner) -> int:
-    """The advisory lock between an erasure of an owner and writes of the owner that come from spools."""
+    """The advisory lock between an erasure of an owner and writes for the owner from spools."""
     return int.from_bytes(owner.key.bytes[8:], signed=True)
 
 
@@ -236,7 +236,7 @@ def _rewrite(
     if locked.fetchone() != (stored.session_id,):
         raise RetryTransaction("the turn was moved to another session meanwhile")
     if stored.damage:
-        raise DamageError(stored.damage)  # it can be neither compared nor added to
+        raise DamageError(stored.damage)  # it can be neither compared nor extended
     merged = merge(stored)
     if merged is stored:
         transaction.rollback()
@@ -365,7 +365,7 @@ def _insert(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None)
 
 
 def _replace(transaction: Transaction, before: Turn, turn: Turn, receipt: StoredReceipt | None) -> Turn:
-    """Write a turn that was added to. Its block does not hold the addition, so it leaves the block."""
+    """Write a turn with an addition, and take it out of its block, which does not have the addition."""
     transaction.send(sql.REWRITE_TURN, _row(turn))
     put_receipt(transaction, turn, receipt)
     if before.topic_id and before.answer is None and turn.answer is not None:

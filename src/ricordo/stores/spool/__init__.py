@@ -1,8 +1,8 @@
-"""A store that goes on while its database is away: writes are spooled to disk, chats read cached values.
+"""A store that keeps working while its database is away: writes are spooled to disk, chats read cached values.
 
-In: a function that opens the store, and a directory. Out: a store with the same promises, whose writes to sessions are
-acknowledged once they are durable, in the database or on disk. Everything else raises StoreUnavailable until the
-database is back, and waits for the spool where it would otherwise overtake earlier writes.
+In: a function that opens the store, and a directory. Out: a store with the same promises. A write to a session returns
+once it is durable, in the database or on disk. All other calls raise StoreUnavailable until the database is back. A
+call that must not overtake spooled writes waits until they are stored.
 """
 
 import os
@@ -34,7 +34,7 @@ __all__ = ["SpoolState", "SpoolTimeouts", "SpooledStore"]
 
 
 class SpooledStore:
-    """Any store with a spool before it.
+    """Any store with a spool in front of it.
 
     `open_store` is called until it succeeds, so that a program can start while the database is away. `open_probe`, if
     given, opens the same database once more, for the probes (a pool of one connection and a short timeout are enough).
@@ -115,7 +115,7 @@ class SpooledStore:
             spooled = self._spool.forget(owner)
             self._database.forget(owner)
             removed = self._connection.call_here(lambda store: store.erase(owner))
-            spooled += self._spool.forget(owner)  # writes that were spooled meanwhile
+            spooled += self._spool.forget(owner)  # spooled meanwhile
             self._database.forget(owner)
         return removed | ({"spooled": spooled} if spooled else {})
 

@@ -1,7 +1,7 @@
-"""What a chat reads while the database is away: the newest turns of sessions in use, and last known values.
+"""The caches that a chat reads while the database is away: the newest turns of sessions, and last known values.
 
-In: every result that passes between callers and the database. Out: the tail of a session as last seen, and the last
-answer to the same question. Both are bounded; the least recently used entry is evicted first.
+In: every result that the database returns. Out: the newest turns of a session as last read, and the last result of the
+same call. Both caches are bounded; the least recently used entry is evicted first.
 """
 
 from collections import OrderedDict
@@ -22,9 +22,10 @@ VALUES = 32  # for each owner
 
 @dataclass(frozen=True, slots=True)
 class CachedSession:
-    """What is cached of a session. `turns` are its newest, in order; `whole` if there are no others.
+    """The cached part of a session: its newest `turns`, in order; `whole` if there are no others.
 
-    `apart` are older turns with a gap before `turns`. They are kept so that they can be answered, and are not shown.
+    `apart` are older turns, with turns missing between them and `turns`. They can be answered, but no read returns
+    them.
     """
 
     owner: Owner
@@ -57,8 +58,8 @@ class CachedSession:
 def with_turn(known: CachedSession, turn: Turn) -> CachedSession:
     """The cached session after a turn was written.
 
-    A number that does not follow means other writers, or results that arrive later: the older turns are set apart
-    until the turns between are known.
+    If its number does not follow, turns are missing, of other writers or not received yet. Then the older turns are set
+    apart until the missing turns are known.
     """
     turns, apart, whole, number = known.turns, known.apart, known.whole, turn.turn_number
     if not turns:
@@ -78,7 +79,7 @@ def with_turn(known: CachedSession, turn: Turn) -> CachedSession:
 def with_tail(known: CachedSession, turns: Sequence[Turn], *, whole: bool) -> CachedSession:
     """The cached session after its newest turns were read.
 
-    Cached turns stay that directly precede them, and older open ones.
+    Cached turns stay if they directly precede them, or are open.
     """
     first = turns[0].turn_number if turns and not whole else 0
     before = tuple(turn for turn in known.turns if turn.turn_number < first)
@@ -136,16 +137,16 @@ def _touched(info: SessionInfo | None, turn: Turn) -> SessionInfo | None:
 
 
 class RecentTurns:
-    """A bounded cache of the sessions in use.
+    """A bounded cache of recently used sessions.
 
-    Results arrive in any order. A reader takes the `version` before it reads and passes it with the result; the result
-    is ignored if the session was written or forgotten since, because it may be older.
+    Results may arrive in any order. A reader gets the `version` before it reads, and passes it with the result. The
+    result is ignored if the session was written or forgotten since, because it may be out of date.
     """
 
     def __init__(self, sessions: int = SESSIONS, characters: int = CHARACTERS) -> None:
         self._most_sessions, self._most_characters = sessions, characters
         self._known: OrderedDict[tuple[UUID, str], CachedSession] = OrderedDict()
-        self._homes: dict[tuple[UUID, str], str] = {}
+        self._session_ids: dict[tuple[UUID, str], str] = {}
         self._sizes: dict[tuple[UUID, str], int] = {}
         self._written: dict[tuple[UUID, str], int] = {}
         self._evicted = 0  # the version of the last write to any session that is no longer cached
@@ -169,7 +170,7 @@ class RecentTurns:
     def session_of(self, owner: Owner, turn_id: str) -> str | None:
         """The session of a cached turn."""
         with self._lock:
-            return self._homes.get((owner.key, turn_id))
+            return self._session_ids.get((owner.key, turn_id))
 
     def of(self, owner: Owner) -> list[CachedSession]:
         """The cached sessions of an owner."""
@@ -229,9 +230,9 @@ class RecentTurns:
         self._written.setdefault(key, self._evicted)
         if before is None or before.turns is not known.turns or before.apart is not known.apart:
             for turn in before.every if before else ():
-                self._homes.pop((key[0], turn.id), None)
+                self._session_ids.pop((key[0], turn.id), None)
             for turn in known.every:
-                self._homes[key[0], turn.id] = known.session_id
+                self._session_ids[key[0], turn.id] = known.session_id
             size = sum(len(message.content) for turn in known.every for message in turn.messages)
             self._characters += size - self._sizes.get(key, 0)
             self._sizes[key] = size
@@ -242,7 +243,7 @@ class RecentTurns:
 
     def _drop(self, key: tuple[UUID, str]) -> None:
         for turn in self._known.pop(key).every:
-            self._homes.pop((key[0], turn.id), None)
+            self._session_ids.pop((key[0], turn.id), None)
         self._characters -= self._sizes.pop(key, 0)
         self._evicted = max(self._evicted, self._written.pop(key))
 
@@ -256,7 +257,7 @@ class _OwnerValues:
 
 
 class LastKnownValues:
-    """The last answer to each question about an owner, bounded.
+    """The last result of each call about an owner, bounded.
 
     As in `RecentTurns`, a reader passes the `version` from before it read: nothing forgotten since comes back.
     """

@@ -1,7 +1,7 @@
-"""Whether the database is used: a circuit breaker, a timer of its silence, and the timeouts of both.
+"""The circuit breaker that decides whether the database is used, the timer of its silence, and their timeouts.
 
-In: what was observed (a failure, an answer) and the time. Out: the next state. The breaker and the timer are immutable
-values without threads, clock or database; their owner replaces them by the value that is returned.
+In: an event (a failure, an answer) and the time. Out: the next state. The breaker and the timer are immutable values
+without threads, clock or database; the caller replaces them by the returned value.
 """
 
 from dataclasses import dataclass, replace
@@ -10,8 +10,8 @@ from typing import Literal
 BreakerState = Literal["closed", "open", "half-open"]
 
 CHECK_INTERVAL = 0.004  # seconds between checks while a probe waits for its answer
-LONGEST_STEP = 0.01  # seconds that count between two checks: for the rest this process was not running
-USUAL_FACTOR = 3.0  # a database is not doubted before this multiple of its usual response time
+LONGEST_STEP = 0.01  # seconds counted between two checks, at most; for the rest this process was not running
+USUAL_FACTOR = 3.0  # multiple of the usual response time before which the database is not in doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class CircuitBreaker:
         return CircuitBreaker("open", since, failures, now + pause, cause)
 
     def answered(self, now: float) -> "CircuitBreaker":
-        """After an answer to a probe. The first may be luck, as while a server starts: the second closes."""
+        """After an answer to a probe. The second one closes the breaker: a starting server may answer just one."""
         if self.state == "open":
             return replace(self, state="half-open", probe_at=now)
         return CircuitBreaker() if self.state == "half-open" else self
@@ -49,13 +49,13 @@ class CircuitBreaker:
 
 @dataclass(frozen=True, slots=True)
 class SpoolTimeouts:
-    """Seconds. While calls wait and none was answered for `probe_after`, the database is probed, before the next
-    `probe_interval`.
+    """Timeouts in seconds.
 
-    `fallback_after`: no answer to any call for so long after the probe: calls that have a fallback use it.
-    `open_after`: the breaker opens, and waiting calls fail. `call`: one call fails after this even if the database
-    answers others. `connect`: how long to wait for the first connection. `first_pause`, doubled up to `longest_pause`:
-    between probes while the breaker is open. `drain`: how long a call that needs an empty spool waits for it.
+    The database is probed every `probe_interval`, and earlier if calls wait and none was answered for `probe_after`.
+    If no call is answered for `fallback_after` after a probe, calls that have a fallback use it; after `open_after` the
+    breaker opens, and waiting calls fail. `call` limits one call, even if others are answered. `connect` limits the
+    first connection. While the breaker is open, probes pause for `first_pause`, doubled up to `longest_pause`. `drain`
+    is how long a call waits for the spool to be empty, if it needs that.
     """
 
     probe_after: float = 0.01

@@ -1,9 +1,9 @@
-"""Calls to the database that never hang: each returns, or fails within a bounded time.
+"""Calls to the database within a bounded time.
 
-In: functions that call the store. Out: their result, or StoreUnavailable. Calls run in threads of a pool, so that a
-caller can abandon one that hangs. A monitor thread probes the database all the time, on a connection of its own if one
-is given, and opens the circuit breaker when nothing is answered. A caller with a fallback does not wait until then: it
-gets `NotAnswered` as soon as the database is in doubt.
+In: functions that call the store. Out: their result, or StoreUnavailable. Calls run in pool threads, so that a caller
+can abandon a call that hangs. A monitor thread probes the database at intervals, on a connection of its own if there is
+one, and opens the circuit breaker when nothing is answered. A caller with a fallback does not wait so long: it gets
+`NotAnswered` as soon as the database is in doubt.
 """
 
 import os
@@ -27,7 +27,7 @@ _PROBE_OWNER = Owner("ricordo", "probe")
 
 
 class CallAbandoned(StoreUnavailable):
-    """The caller stopped waiting. `call` goes on in its thread, and its result may be read later."""
+    """The caller stopped waiting. `call` continues in its thread, and its result can be read later."""
 
     def __init__(self, message: str, call: "Future[object]") -> None:
         super().__init__(message)
@@ -35,11 +35,11 @@ class CallAbandoned(StoreUnavailable):
 
 
 class NotAnswered(CallAbandoned):
-    """No call is answered at the moment, and this caller has a fallback. Nothing has failed yet."""
+    """No call is answered at the moment, and this caller has a fallback. The call has not failed yet."""
 
 
 def no_fallback() -> bool:
-    """For a caller that needs the database."""
+    """The `has_fallback` of a caller without a fallback."""
     return False
 
 
@@ -48,13 +48,13 @@ def _has_fallback() -> bool:
 
 
 class _ThreadSettings(local):
-    """What holds for the calls of one thread."""
+    """Settings for the calls of one thread."""
 
     waits = True
 
 
 class StoreConnection:
-    """Opens the store when that is possible, and knows whether it answers."""
+    """Opens the store as soon as it can, and monitors whether it answers."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class StoreConnection:
         return self._breaker.is_closed and self._probe is not None and self._silence.in_doubt(self._timeouts)
 
     def call(self, work: Callable[[Store], T], has_fallback: Callable[[], bool] = no_fallback) -> T:
-        """The result of the work, or StoreUnavailable as soon as the database is seen to be away.
+        """The result of the work, or StoreUnavailable as soon as the database is known to be away.
 
         A caller that has a fallback gets `NotAnswered` as soon as the database is in doubt.
         """
@@ -137,7 +137,7 @@ class StoreConnection:
         return self._await(future, has_fallback if self.waits else _has_fallback)
 
     def resume(self, unanswered: NotAnswered) -> object:
-        """The result of an abandoned call after all."""
+        """Wait for the result of an abandoned call."""
         return self._await(unanswered.call, no_fallback)
 
     def call_here(self, work: Callable[[Store], T]) -> T:

@@ -1,4 +1,4 @@
-"""What the parts of a spooled store share: the connection, the spool, the caches, and how they are used together.
+"""What the parts of a spooled store share: the connection, the spool, the caches, and calls that combine them.
 
 In: a call of a part. Out: the database's answer, or a cached one while the database is away. A call that must not
 overtake spooled writes waits until these are stored.
@@ -72,9 +72,9 @@ class SpooledDatabase:
         return self.connection.call(work, has_fallback)
 
     def call_or_last(self, owner: Owner, question: Hashable, work: Callable[[Store], T], empty: T | None = None) -> T:
-        """The database's answer, or the last one to the same question while the database is away.
+        """The database's answer; while it is away, the last answer to the same `question`.
 
-        In `without_waiting`, a value that was never read is `empty`: a chat goes on without it.
+        In `without_waiting`, a value that was never read is `empty`, and the chat continues without it.
         """
         since = self.last_known.version
         try:
@@ -108,7 +108,7 @@ class SpooledDatabase:
             raise StoreUnavailable("spooled writes are pending, which this call must not overtake; try again later")
 
     def wait_past_spool(self, scope: Scope) -> bool:
-        """Wait, also in a chat, until no write of a session is pending: the spool has no room for another."""
+        """Wait, also in a chat, until no write of a session is pending, because the spool has no room for more."""
         if not self.connection.breaker.is_closed:
             return False
         return self.spool.pending.wait_for_session(

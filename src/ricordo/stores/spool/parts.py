@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class _Part:
-    """A part of a store before a spool."""
+    """A part of a store with a spool."""
 
     _part: str
 
@@ -31,8 +31,8 @@ class _Part:
         self._database = database
 
 
-def _direct(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """The method of a part whose calls go to the database as they are."""
+def _unchanged(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """A method that calls the same method of the database."""
 
     @wraps(method)
     def call(self: _Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -45,9 +45,9 @@ def _direct(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
     return call
 
 
-def _forgetting(method: Callable[Concatenate[Any, Owner, P], T]) -> Callable[Concatenate[Any, Owner, P], T]:
-    """The same, after which no value of the owner is known any longer."""
-    direct = _direct(method)
+def _dropping_cache(method: Callable[Concatenate[Any, Owner, P], T]) -> Callable[Concatenate[Any, Owner, P], T]:
+    """The same; afterwards the cached values of the owner are dropped."""
+    direct = _unchanged(method)
 
     @wraps(method)
     def call(self: _Part, owner: Owner, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -63,13 +63,13 @@ class SpooledTopics(_Part):
 
     _part = "topics"
 
-    load = _direct(TopicStore.load)
-    put = _direct(TopicStore.put)
-    turns_of = _direct(TopicStore.turns_of)
-    archive = _direct(TopicStore.archive)
-    blocks = _direct(TopicStore.blocks)
-    rehydrate = _direct(TopicStore.rehydrate)
-    release = _direct(TopicStore.release)
+    load = _unchanged(TopicStore.load)
+    put = _unchanged(TopicStore.put)
+    turns_of = _unchanged(TopicStore.turns_of)
+    archive = _unchanged(TopicStore.archive)
+    blocks = _unchanged(TopicStore.blocks)
+    rehydrate = _unchanged(TopicStore.rehydrate)
+    release = _unchanged(TopicStore.release)
 
 
 class SpooledVectors(_Part):
@@ -77,10 +77,10 @@ class SpooledVectors(_Part):
 
     _part = "vectors"
 
-    read = _direct(VectorStore.read)
-    turns = _direct(VectorStore.turns)
-    write = _direct(VectorStore.write)
-    drop = _direct(VectorStore.drop)
+    read = _unchanged(VectorStore.read)
+    turns = _unchanged(VectorStore.turns)
+    write = _unchanged(VectorStore.write)
+    drop = _unchanged(VectorStore.drop)
 
 
 class SpooledPeople(_Part):
@@ -88,13 +88,13 @@ class SpooledPeople(_Part):
 
     _part = "people"
 
-    agents = _direct(PeopleStore.agents)
-    learned_through = _direct(PeopleStore.learned_through)
-    put_summary = _direct(PeopleStore.put_summary)
-    drop_summaries = _forgetting(PeopleStore.drop_summaries)
-    put_flag = _forgetting(PeopleStore.put_flag)
-    set_flag = _forgetting(PeopleStore.set_flag)
-    forget_derived = _forgetting(PeopleStore.forget_derived)
+    agents = _unchanged(PeopleStore.agents)
+    learned_through = _unchanged(PeopleStore.learned_through)
+    put_summary = _unchanged(PeopleStore.put_summary)
+    drop_summaries = _dropping_cache(PeopleStore.drop_summaries)
+    put_flag = _dropping_cache(PeopleStore.put_flag)
+    set_flag = _dropping_cache(PeopleStore.set_flag)
+    forget_derived = _dropping_cache(PeopleStore.forget_derived)
 
     def facts(self, owner: Owner, agent_id: str) -> KnownFacts:
         return self._database.call_or_last(
@@ -140,12 +140,12 @@ class SpooledDocuments(_Part):
 
     _part = "documents"
 
-    put = _direct(DocumentStore.put)
-    get = _direct(DocumentStore.get)
-    chunks = _direct(DocumentStore.chunks)
-    chunk = _direct(DocumentStore.chunk)
-    delete = _direct(DocumentStore.delete)
-    set_vectors = _direct(DocumentStore.set_vectors)
+    put = _unchanged(DocumentStore.put)
+    get = _unchanged(DocumentStore.get)
+    chunks = _unchanged(DocumentStore.chunks)
+    chunk = _unchanged(DocumentStore.chunk)
+    delete = _unchanged(DocumentStore.delete)
+    set_vectors = _unchanged(DocumentStore.set_vectors)
 
     def page(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         return self._database.call_or_last(
@@ -160,11 +160,11 @@ class SpooledKeys(_Part):
 
     _part = "keys"
 
-    put = _direct(KeyStore.put)
-    by_digest = _direct(KeyStore.by_digest)
-    page = _direct(KeyStore.page)
-    revoke = _direct(KeyStore.revoke)
-    used = _direct(KeyStore.used)
+    put = _unchanged(KeyStore.put)
+    by_digest = _unchanged(KeyStore.by_digest)
+    page = _unchanged(KeyStore.page)
+    revoke = _unchanged(KeyStore.revoke)
+    used = _unchanged(KeyStore.used)
 
 
 class SpooledJobs(_Part):
@@ -172,16 +172,16 @@ class SpooledJobs(_Part):
 
     _part = "jobs"
 
-    enqueue = _direct(JobStore.enqueue)
-    take = _direct(JobStore.take)
-    finish = _direct(JobStore.finish)
-    fail = _direct(JobStore.fail)
-    hand_back = _direct(JobStore.hand_back)
-    extend = _direct(JobStore.extend)
-    page = _direct(JobStore.page)
-    stats = _direct(JobStore.stats)
-    lease = _direct(JobStore.lease)
-    end_lease = _direct(JobStore.end_lease)
+    enqueue = _unchanged(JobStore.enqueue)
+    take = _unchanged(JobStore.take)
+    finish = _unchanged(JobStore.finish)
+    fail = _unchanged(JobStore.fail)
+    hand_back = _unchanged(JobStore.hand_back)
+    extend = _unchanged(JobStore.extend)
+    page = _unchanged(JobStore.page)
+    stats = _unchanged(JobStore.stats)
+    lease = _unchanged(JobStore.lease)
+    end_lease = _unchanged(JobStore.end_lease)
 
 
 class SpooledItems(_Part):
@@ -189,8 +189,8 @@ class SpooledItems(_Part):
 
     _part = "items"
 
-    page = _direct(ItemStore.page)
-    sweep = _direct(ItemStore.sweep)
+    page = _unchanged(ItemStore.page)
+    sweep = _unchanged(ItemStore.sweep)
 
     def read(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:
         return self._database.connection.call_here(lambda store: store.items.read(owner, collection, now, work))

@@ -1,8 +1,8 @@
-"""The writes that wait for the database, in order, and sessions as they will be once these are stored.
+"""The queue of pending writes, and provisional sessions: sessions as they will be once their writes are stored.
 
-In: what is cached of a session, and its pending writes. Out: turns and fields that can be read at once, with numbers
-that continue the cached ones and are provisional until the database decides. The rules of writing are those of an
-in-memory store, which is passed in.
+In: the cached part of a session and its pending writes. Out: turns and fields that can be read at once. Their numbers
+continue the cached ones and are provisional until the database has stored them. An in-memory store, which is passed in,
+applies the writes.
 """
 
 from collections import Counter, deque
@@ -25,9 +25,10 @@ from ricordo.stores.spool.writes import AddMessage, Scope, SpoolRecord, Write
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a provisional session started from: how many turns are missing before it; `whole` if none are.
+    """The cached session from which a provisional session starts; `whole` if no turns are missing before it.
 
-    `cached` is updated with what the database stores meanwhile, for a rebuild; turns are read from number `first` on.
+    `cached` is updated with what the database stores meanwhile, for a rebuild. Turns are readable from number `first`
+    on.
     """
 
     cached: CachedSession | None
@@ -37,7 +38,7 @@ class Baseline:
     first: int = 0
 
     def reaches(self, after: int | None) -> bool:
-        """Whether no turn after a number is missing."""
+        """Whether it has all turns after a number."""
         turns = self.cached.turns if self.cached else ()
         return after is not None and bool(turns) and after + 1 >= turns[0].turn_number
 
@@ -51,7 +52,7 @@ class ProvisionalSessions:
         self._lock = RLock()
 
     def baseline(self, scope: Scope) -> Baseline | None:
-        """What a provisional session started from; None if the session has none."""
+        """The baseline of a session; None if it has no provisional session."""
         return self._baselines.get(_key(scope))
 
     def open(self, scope: Scope, cached: CachedSession | None) -> None:
@@ -71,7 +72,7 @@ class ProvisionalSessions:
             self._baselines[_key(scope)] = Baseline(cached, cached.whole, missing, info.revision, first)
 
     def apply(self, write: Write) -> tuple[Write, Turn | SessionInfo]:
-        """Apply a write; returns it with what was decided (where a message belongs), and its result."""
+        """Apply a write. Returns the write, in which the place of a message is decided now, and its result."""
         with self._lock:
             baseline = self._baselines[_key(write.scope)]
             if isinstance(write, AddMessage):
@@ -89,7 +90,7 @@ class ProvisionalSessions:
                 self._baselines[_key(scope)] = replace(baseline, cached=grown)
 
     def rebuild(self, scope: Scope, writes: Iterable[Write]) -> None:
-        """Start again from the baseline with these writes alone: one was not acknowledged, or one was stored."""
+        """Start again from the baseline with these writes, after one was not acknowledged or was stored."""
         with self._lock:
             baseline = self._baselines[_key(scope)]
             self.close(scope)
@@ -152,7 +153,7 @@ CALL_IN_PROGRESS = 15.0  # seconds to wait for an abandoned call: a little more 
 
 
 class CallInProgress:
-    """An abandoned call: until it has ended, it is unknown whether the database has stored the write."""
+    """An abandoned call. Until it has ended, the database may still store its write."""
 
     def __init__(self, call: "Future[object]") -> None:
         self._call, self._until = call, monotonic() + CALL_IN_PROGRESS
@@ -172,7 +173,7 @@ class CallInProgress:
 
 @dataclass(eq=False)
 class PendingWrite:
-    """A record on disk. `sent`: it was sent to the database before; `call`: that may still be running."""
+    """A record on disk. `sent`: it was sent to the database before; `call`: the call for that, which may still run."""
 
     record: SpoolRecord
     segment: Segment
@@ -190,9 +191,9 @@ class PendingWrite:
 
 
 class PendingWrites:
-    """The writes that wait for the database: those of a session in the order in which they were acknowledged.
+    """The pending writes of all sessions, each in the order in which they were acknowledged.
 
-    Sessions take turns, the one that has waited longest first; one that a caller waits for goes before all others.
+    Sessions take turns, the one that has waited longest first. A session that a caller waits for is always next.
     """
 
     def __init__(self) -> None:
@@ -247,7 +248,7 @@ class PendingWrites:
             self.changed.notify_all()
 
     def next_sessions(self, most: int) -> list[PendingWrite]:
-        """The oldest write of each of the sessions whose turn it is; these sessions go to the end of the line."""
+        """The oldest write of each of the sessions whose turn it is; these sessions go to the end of the queue."""
         with self._mutex:
             awaited = [key for key in self._awaited if key in self._sessions]
             chosen = [*awaited, *islice((key for key in self._sessions if key not in self._awaited), most)][:most]
@@ -272,7 +273,7 @@ class PendingWrites:
             return [each for key, waiting in self._sessions.items() if key[0] == owner.key for each in waiting]
 
     def wait_for_session(self, scope: Scope, stop: Callable[[], bool], timeout: float) -> bool:
-        """Wait until no write of a session is pending, and let it go before other sessions; False if it cannot."""
+        """Wait until no write of a session is pending, and serve it first; False after `timeout` or `stop`."""
         key = _key(scope)
         with self._mutex:
             self._awaited[key] += 1

@@ -1,8 +1,8 @@
 """The spool on disk: append-only segment files of one process, each deleted when all its records are stored.
 
-In: records. Out: the segment that holds them, once they are on disk; concurrent writers share one fsync. Each record
-has its length and checksum, so that what a crash left can be told from whole records. A process locks its files, so
-that another can recognise those of a process that died, and adopt them.
+In: records. Out: the segment that contains them, once they are on disk; concurrent writers share one fsync. Each record
+has its length and checksum, so that a record that a crash cut off is detected. A process locks its files, so that
+another process can tell when it has died, and adopt them.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from ricordo.errors import StoreUnavailable
 
 
 class SpoolWriteError(StoreUnavailable):
-    """A record cannot be written to disk: it is full, or the folder cannot be used."""
+    """A record cannot be written: the disk is full, or the folder cannot be used."""
 
 
 MARK = b"RSP1"
@@ -29,7 +29,7 @@ _HEAD = len(MARK) + 4 + 8
 
 @dataclass(frozen=True, slots=True)
 class SegmentContents:
-    """What a file holds. `damaged` are bytes between whole records; `torn` is what follows the last whole one."""
+    """The content of a file. `damaged` are bytes between whole records; `torn` are those after the last one."""
 
     records: tuple[bytes, ...]
     damaged: tuple[bytes, ...]
@@ -71,7 +71,7 @@ def _digest(record: bytes) -> bytes:
     return hashlib.blake2b(record, digest_size=8).digest()
 
 
-SEGMENT_BYTES = 64 * 2**10  # after which the next segment starts: on a full disk room returns in pieces this small
+SEGMENT_BYTES = 64 * 2**10  # size from which a new segment starts; a stored segment frees so much of a full disk
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
@@ -148,12 +148,12 @@ class Segments:
             if segment.left == 0:
                 self._drop(segment)
 
-    def remove(self, doomed: Callable[[bytes], bool], pending: Mapping[Path, int]) -> None:
-        """Rewrite all files without some records; `pending` is how many of them were pending, by file."""
+    def remove(self, is_erased: Callable[[bytes], bool], pending: Mapping[Path, int]) -> None:
+        """Rewrite all files without erased records; `pending` is how many of these were pending in each file."""
         with self._files:
             for segment in list(self._segments):
                 records = read_frames(segment.path.read_bytes()).records
-                staying = [record for record in records if not doomed(record)]
+                staying = [record for record in records if not is_erased(record)]
                 segment.left -= pending.get(segment.path, 0)
                 if segment.left <= 0:
                     self._drop(segment)

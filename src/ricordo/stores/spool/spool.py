@@ -1,7 +1,8 @@
-"""The spool: writes that are acknowledged once they are on disk, and leave when the database has stored them.
+"""The spool: writes are acknowledged once they are on disk, and removed when the database has stored them.
 
-In: writes that the database did not take. Out: their provisional results. Segments, queue and provisional sessions
-change together here, under the lock of the session, and nowhere else. Refused writes have a file beside.
+In: writes that the database could not store. Out: their provisional results. Segments, queue and provisional sessions
+are changed together here, under the lock of the session, and nowhere else. Writes that the database refuses are moved
+to a file of their own.
 """
 
 import fcntl
@@ -130,7 +131,7 @@ class Spool:
                 self._undo(write.scope)
                 if baseline is not None and baseline.whole:
                     raise
-                raise StoreUnavailable(f"{error}, as far as can be told while the database is away") from error
+                raise StoreUnavailable(f"{error}, as far as is known while the database is away") from error
             except BaseException:
                 self._undo(write.scope)
                 raise
@@ -150,7 +151,7 @@ class Spool:
             self._remove(pending)
 
     def set_aside(self, pending: PendingWrite, error: Exception) -> None:
-        """The database refused a pending write for good: move it to the file of refused writes."""
+        """Move a pending write, which the database has refused for good, to the file of refused writes."""
         cause = f"{type(error).__name__}: {error}"
         self.refused.add(pending.record, cause)
         self._count_refusal(cause)
@@ -181,9 +182,9 @@ class Spool:
             return len(found)
 
     def forget(self, owner: Owner, until: datetime | None = None) -> int:
-        """Delete every byte of an owner from the files, or of what was acknowledged by then; how many writes.
+        """Delete all writes of an owner from the files, or those acknowledged until a time; returns how many.
 
-        None of them may be being sent meanwhile.
+        The caller makes sure that none of them is being sent.
         """
 
         def is_erased(at: float) -> bool:
@@ -194,7 +195,7 @@ class Spool:
         self.segments.remove(lambda record: _is_of(record, owner, is_erased), counts)
         gone = self.refused.forget(owner)
         self.refusals = len(self.refused.records())
-        for pending in erased:  # from the queue last: what is gone from the queue is gone everywhere
+        for pending in erased:  # the queue last: a write that is not in the queue is nowhere else
             with self.pending.lock(pending.scope):
                 last = self.pending.is_last(pending)
                 self.pending.remove(pending)
@@ -218,7 +219,7 @@ class Spool:
             self.provisional.note(scope, result)
 
     def _remove(self, pending: PendingWrite) -> None:
-        """From the disk first, from the queue last: what is gone from the queue is gone everywhere."""
+        """Remove a write from the disk first, from the queue last: what is not in the queue is nowhere else."""
         with self.pending.lock(pending.scope):
             try:
                 self.segments.done(pending.segment)
@@ -229,7 +230,7 @@ class Spool:
             self.pending.remove(pending)
 
     def _undo(self, scope: Scope) -> None:
-        """A write was not acknowledged: restore the provisional session to what it was before."""
+        """Restore a provisional session after a write that was not acknowledged."""
         if self.pending.has(scope):
             self.provisional.rebuild(scope, self.pending.writes_of(scope))
         else:
@@ -243,7 +244,7 @@ class Spool:
             except DamageError:
                 damaged.append(data)
                 continue
-            latest = max(latest, record.at)  # the order in a file counts more than a clock that was set back
+            latest = max(latest, record.at)  # keep the order of the file, even if the clock was set back
             records.append(SpoolRecord(record.write, latest, maybe_stored=True))
         for data in damaged:
             self.refused.add_bytes(data)
@@ -275,7 +276,7 @@ class Spool:
 
 
 def _is_of(record: bytes, owner: Owner, is_erased: Callable[[float], bool]) -> bool:
-    """Whether a record is of an owner and of a time that is deleted, or may be because it cannot be read."""
+    """Whether a record is of this owner and an erased time; True if it cannot be read."""
     try:
         read = decode(record)
     except DamageError:
@@ -286,14 +287,14 @@ def _is_of(record: bytes, owner: Owner, is_erased: Callable[[float], bool]) -> b
 ADOPT_INTERVAL = 5.0  # idle seconds between searches for files of processes that died
 RETRY_INTERVAL = 1.0  # seconds before a refused write is set aside again, as on a full disk
 CALL_CHECK = 0.05  # seconds to wait for a call in progress, before the breaker is checked again
-SESSIONS_AT_ONCE = 6  # whose writes are sent side by side; a pool has a few connections more, for the chats
-WRITES_AT_ONCE = 8  # of one session before others take their turn
+SESSIONS_AT_ONCE = 6  # sessions whose writes are sent concurrently; the pool has more connections, for chats
+WRITES_AT_ONCE = 8  # writes of one session before the next session
 
 
 class Replay:
     """A thread that sends pending writes while the breaker is closed.
 
-    Several sessions are sent side by side, so that their commits share the database's flushes; the writes of one
+    Several sessions are sent concurrently, so that their commits share the database's flushes. The writes of one
     session are sent one by one, in their order.
     """
 
@@ -301,7 +302,7 @@ class Replay:
         self._spool, self._pending, self._connection = spool, spool.pending, connection
         self._stopped = False
         self.sending = Lock()  # held while writes are sent
-        self._erased: dict[Owner, datetime] = {}  # found meanwhile, to be deleted once nothing is being sent
+        self._erased: dict[Owner, datetime] = {}  # owners found to be erased, to be deleted once nothing is being sent
         self._senders = ThreadPoolExecutor(SESSIONS_AT_ONCE, thread_name_prefix="ricordo-send")
         self._thread = Thread(target=self._run, name="ricordo-replay", daemon=True)
 
@@ -367,7 +368,7 @@ class Replay:
                 return
 
     def _send(self, pending: PendingWrite) -> bool:
-        """Send one write; whether the next one of its session may follow."""
+        """Send one write; returns whether the next one of its session may follow."""
         done = pending.call.result if pending.call else None
         if isinstance(done, Turn | SessionInfo):
             self._spool.stored(pending, done)
@@ -383,11 +384,11 @@ class Replay:
         except CallAbandoned as abandoned:
             pending.call = CallInProgress(abandoned.call)
         except StoreUnavailable:
-            pass  # it stays the first
+            pass  # it stays the first of its session
         except OwnerErased as error:
             self._erased[pending.scope[0]] = error.erased_at
         except Exception as error:
-            if not self._stopped:  # a store that was closed meanwhile refuses nothing for good
+            if not self._stopped:  # the error of a store that was closed meanwhile is no refusal
                 return self._set_aside(pending, error)
         else:
             self._spool.stored(pending, result)

@@ -23,7 +23,7 @@ from ricordo.stores.spool.writes import AddMessage, AnswerTurn, AppendTurn, Scop
 
 
 class SpooledTurns:
-    """`TurnStore` before a spool."""
+    """`TurnStore` with a spool."""
 
     def __init__(self, database: SpooledDatabase) -> None:
         self._database = database
@@ -88,7 +88,7 @@ class SpooledTurns:
         return self._write(AddMessage(turn), lambda store: store.turns.add_message(turn))
 
     def _acknowledged(self, owner: Owner, work: Callable[[Store], Turn]) -> Turn:
-        """A write that comes from another spool: to the database alone, after what is pending here."""
+        """Write for another spool: only to the database, after the pending writes of this one."""
         written = self._database.call_after_spool(work, owner)
         self._spool.written((owner, written.session_id), written)
         return written
@@ -196,7 +196,7 @@ class SpooledTurns:
         return self._write_past_spool(write, work)
 
     def _write_past_spool(self, write: TurnWrite, work: Callable[[Store], Turn]) -> Turn:
-        """Write to the database alone: the spool has no room, and nothing of the session is pending any more."""
+        """Write only to the database, because the spool has no room; no write of the session is pending any more."""
         written = self._database.call(work)
         self._spool.written(write.scope, written)
         return written
@@ -204,7 +204,7 @@ class SpooledTurns:
     def _spool_unanswered(self, write: TurnWrite, unanswered: NotAnswered) -> Turn:
         """Spool a write whose call is still in progress; it is sent again only if that call ends without success.
 
-        Where it cannot be spooled, wait for the call after all.
+        If it cannot be spooled, wait for the call.
         """
         if self._knows_next_number(write.scope):
             with suppress(RicordoError):
@@ -215,7 +215,7 @@ class SpooledTurns:
         return written
 
     def _append_expected(self, write: AppendTurn, expected: int) -> Turn:
-        """A write that expects a number: while it is spooled, the number after the cached ones."""
+        """Append a turn that expects a number. If it is spooled, that must be the number after the cached ones."""
         call = None
         if not self._spool.pending.has(write.scope):
             sent = self._connection.breaker.is_closed
@@ -233,7 +233,7 @@ class SpooledTurns:
         repeated = self._session_of(write.turn.owner, write.turn.id) is not None
         if not repeated and expected != (info.last_turn if info else 0) + 1:
             raise ConflictError(
-                f"turn_number {expected} is not the next of session {write.turn.session_id!r}, as far as can be told "
+                f"turn_number {expected} is not the next of session {write.turn.session_id!r}, as far as is known "
                 "while the database is away; read the session again or leave the number out"
             )
         try:
@@ -265,7 +265,7 @@ class SpooledTurns:
         return self._database.call(lambda store: store.turns.page(*scope, last=last, before=before, after=after))
 
     def _has_page(self, scope: Scope, last: int | None, before: int | None, after: int | None) -> bool:
-        """Whether all of the requested turns are cached, as far as this process can know."""
+        """Whether all of the requested turns are cached, as far as this process knows."""
         cached = self._recent.get(*scope)
         if cached is None or cached.whole or self._spool.pending.has(scope):
             return cached is not None
@@ -278,7 +278,7 @@ T = TypeVar("T")
 
 
 class SpooledSessions:
-    """`SessionStore` before a spool."""
+    """`SessionStore` with a spool."""
 
     def __init__(self, database: SpooledDatabase) -> None:
         self._database = database
@@ -400,15 +400,15 @@ class SpooledSessions:
         cached = baseline.cached if baseline else self._recent.get(owner, session_id)
         notes = []
         if away:
-            notes.append("the database is away: what is said now is kept on disk and stored later")
+            notes.append("the database is away: new turns are kept on disk and stored later")
         elif waits:
-            notes.append("what was said while the database was away is being stored")
+            notes.append("turns from the time when the database was away are being stored")
         if (away or waits) and (cached is None or not (cached.whole or cached.turns)):
             notes.append(
-                "what was said earlier in this session, if anything, is not at hand; turn numbers are provisional"
+                "earlier turns of this session, if there are any, cannot be read now; turn numbers are provisional"
             )
         elif (away or waits) and cached is not None and not cached.whole:
-            notes.append(f"only the last {len(cached.turns)} turns from before are at hand")
+            notes.append(f"only the last {len(cached.turns)} of the earlier turns can be read now")
         return tuple(notes)
 
     def _has_fields(self, scope: Scope) -> bool:

@@ -1,8 +1,8 @@
-"""The writes that can be spooled, and their form on disk: one JSON object each, with nothing lost.
+"""The writes that can be spooled, and their form on disk: one JSON object each, from which the write is read again.
 
-Each write knows its session and how to apply itself to a store, now or later. Applying one twice has the effect of
-once: turns by their id, answers by their content, fields by being set. Only a step in the middle of a turn has no id:
-if it may be stored already, it is searched for before it is written.
+Each write has its session and can be applied to a store, now or later. Applying it twice has the same effect as once:
+a turn is recognised by its id, an answer by its content, and fields are set to the same values. Only a step of a turn
+has no id: if it may be stored already, the session is searched for it first.
 """
 
 import json

@@ -204,9 +204,9 @@ class DeletedTurnContract(Contract):
         )
         assigned = {number: topic for number, topic in enumerate(topics, start=1) if topic}
         assert store.topics.put(owner, "lesson", TopicChange(0, put=put, assigned=assigned))
-        for doomed in rounds:
-            assert store.turns.delete(owner, "lesson", sorted(doomed)) == len(doomed & state.keys())
-            state = {number: turn for number, turn in state.items() if number not in doomed}
+        for chosen in rounds:
+            assert store.turns.delete(owner, "lesson", sorted(chosen)) == len(chosen & state.keys())
+            state = {number: turn for number, turn in state.items() if number not in chosen}
         left = store.turns.page(owner, "lesson")
         assert [plain(turn) for turn in left] == [plain(state[number]) for number in sorted(state)]
         for topic in store.topics.load(owner, "lesson").topics:

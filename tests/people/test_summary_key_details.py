@@ -1,31 +1,31 @@
 """What must survive a summary, and how it is found."""
 
 import pytest
-from condensation_samples import evidence, names, numbers, sayings
+from condensation_samples import key_details, names, numbers, sayings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.summaries.evidence import Evidence, contains_verbatim, find_evidence, ranked_evidence
 from ricordo.people.summaries.extractive import quotable_sentences
+from ricordo.people.summaries.key_details import KeyDetail, contains_verbatim, find_key_details, ranked_key_details
 
 
 @given(sayings)
-def test_generated_evidence_is_found(said: list[tuple[str, str]]) -> None:
+def test_generated_key_details_are_found(said: list[tuple[str, str]]) -> None:
     """Names, numbers, dates, paths, addresses, ids and code are found, verbatim, wherever they stand in a text."""
     text = " ".join(sentence for sentence, _ in said)
-    found = "\n".join(each.text for each in find_evidence(text))
+    found = "\n".join(each.text for each in find_key_details(text))
     assert all(contains_verbatim(thing, found) for _, thing in said)
 
 
 @given(st.text(max_size=300))
 def test_found_is_verbatim(text: str) -> None:
     """Whatever a text is, what is found in it stands in it, and each thing once."""
-    found = [each.text for each in find_evidence(text)]
+    found = [each.text for each in find_key_details(text)]
     assert all(each in text for each in found)
     assert len(found) == len(set(found))
 
 
-@given((names | numbers).filter(str.isalnum), evidence)  # no other evidence is alphanumeric
+@given((names | numbers).filter(str.isalnum), key_details)  # no other detail is alphanumeric
 def test_survival(first: str, second: str) -> None:
     """A thing survives in a text that holds it, and not in one that holds it only as a part of a word."""
     assert contains_verbatim(first, f"prima {first}, poi {second}.")
@@ -53,29 +53,31 @@ def test_survival(first: str, second: str) -> None:
     ],
 )
 def test_kinds(text: str, things: list[str]) -> None:
-    """Each kind of evidence, as people write it; the marks of a list are none."""
-    assert [each.text for each in find_evidence(text) if not each.weak] == things
+    """Each kind of key detail, as people write it; the marks of a list are none."""
+    assert [each.text for each in find_key_details(text) if not each.weak] == things
 
 
 def test_code_block() -> None:
     """A block of code is one thing, with its lines."""
     block = "```python\nfor x in y:\n    print(x)\n```"
-    assert Evidence(block, "code") in find_evidence(f"Ecco:\n{block}\nChiaro?")
+    assert KeyDetail(block, "code") in find_key_details(f"Ecco:\n{block}\nChiaro?")
 
 
 def test_weak() -> None:
     """A capital that only begins a sentence, and a lone digit, are weak; a name inside a sentence is not."""
-    assert [(each.text, each.weak) for each in find_evidence("Giulia ha 3 gatti, dice Paolo.")] == [
+    assert [(each.text, each.weak) for each in find_key_details("Giulia ha 3 gatti, dice Paolo.")] == [
         ("Giulia", True),
         ("3", True),
         ("Paolo", False),
     ]
 
 
-@given(st.lists(st.tuples(st.builds(Evidence, evidence, st.just("name"), st.booleans()), st.floats(0, 1)), max_size=20))
-def test_ranking_keeps_everything(heard: list[tuple[Evidence, float]]) -> None:
+@given(
+    st.lists(st.tuples(st.builds(KeyDetail, key_details, st.just("name"), st.booleans()), st.floats(0, 1)), max_size=20)
+)
+def test_ranking_keeps_everything(heard: list[tuple[KeyDetail, float]]) -> None:
     """Ranking loses nothing and repeats nothing; what is strong once is strong."""
-    order = ranked_evidence(heard)
+    order = ranked_key_details(heard)
     assert sorted(each.text for each in order) == sorted({each.text for each, _ in heard})
     strong = {each.text for each, _ in heard if not each.weak}
     assert {each.text for each in order if not each.weak} == strong
@@ -101,4 +103,4 @@ def test_sentences() -> None:
 def test_pasted_rubbish(piece: str) -> None:
     """A long paste of anything is looked through to the end."""
     text = piece * 20_000
-    assert all(each.text in text for each in find_evidence(text))
+    assert all(each.text in text for each in find_key_details(text))

@@ -17,7 +17,7 @@ from ricordo.stores.turn_rows import ENDLESS, texts_in
 
 @dataclass
 class ReceiptPassage:
-    """A text that receipts name, and the newest turn whose receipt does."""
+    """A text that receipts refer to, and the newest turn with such a receipt."""
 
     text: str
     last_turn: int
@@ -68,38 +68,40 @@ class MemorySession:
         return turn
 
     def receipt(self, number: int) -> StoredReceipt:
-        """The receipt of a turn, with those passages whose digest its body says."""
+        """The receipt of a turn, with the passages whose digests its body contains."""
         body = self.receipts[number]
         named = texts_in(json.loads(body)) & self.passages.keys()
         return StoredReceipt(self.info.id, number, body, {name: self.passages[name].text for name in named})
 
-    def drop(self, doomed: set[int]) -> None:
-        """Remove turns, and what topics, blocks and vectors had of them."""
-        gone = [turn for turn in self.turns if turn.turn_number in doomed]
-        self.turns = [turn for turn in self.turns if turn.turn_number not in doomed]
-        self.receipts = {n: body for n, body in self.receipts.items() if n not in doomed}
+    def drop(self, numbers: set[int]) -> None:
+        """Delete turns, with their part in topics, blocks and vectors."""
+        gone = [turn for turn in self.turns if turn.turn_number in numbers]
+        self.turns = [turn for turn in self.turns if turn.turn_number not in numbers]
+        self.receipts = {n: body for n, body in self.receipts.items() if n not in numbers}
         oldest = self.turns[0].turn_number if self.turns else ENDLESS
         self.passages = {name: each for name, each in self.passages.items() if each.last_turn >= oldest}
-        self.vectors = {key: each for key, each in self.vectors.items() if key[0] not in doomed}
+        self.vectors = {key: each for key, each in self.vectors.items() if key[0] not in numbers}
         self.info = replace(self.info, turn_count=len(self.turns), revision=self.info.revision + 1)
-        self._lessen_topics(gone, doomed)
+        self._recount_topics(gone, numbers)
         self._rewrite_blocks({turn.block_id for turn in gone if turn.block_id})
 
-    def _lessen_topics(self, gone: list[Turn], doomed: set[int]) -> None:
+    def _recount_topics(self, gone: list[Turn], numbers: set[int]) -> None:
         lost = {turn.topic_id for turn in gone} & {topic.id for topic in self.shelf.topics}
         if not lost:
             return
-        topics = [self._lessened(topic, gone, doomed) if topic.id in lost else topic for topic in self.shelf.topics]
+        topics = [
+            self._without_turns(topic, gone, numbers) if topic.id in lost else topic for topic in self.shelf.topics
+        ]
         kept = tuple(topic for topic in topics if topic)
         self.shelf = replace(self.shelf, topics=kept, revision=self.shelf.revision + 1)
 
-    def _lessened(self, topic: Topic, gone: list[Turn], doomed: set[int]) -> Topic | None:
+    def _without_turns(self, topic: Topic, gone: list[Turn], numbers: set[int]) -> Topic | None:
         staying = [turn for turn in self.turns if turn.topic_id == topic.id]
         if not staying:
             return None
         lost = [turn for turn in gone if turn.topic_id == topic.id]
-        return topic_rules.without_turns(topic, doomed, *_counts(lost)) or topic_rules.with_counts(
-            topic, doomed, *_counts(staying)
+        return topic_rules.without_turns(topic, numbers, *_counts(lost)) or topic_rules.with_counts(
+            topic, numbers, *_counts(staying)
         )
 
     def _rewrite_blocks(self, touched: set[str]) -> None:
@@ -144,7 +146,7 @@ ItemKey = tuple[str, str, str]  # collection, place, key
 
 
 @dataclass
-class Home:
+class OwnerData:
     """Everything of one owner."""
 
     owner: Owner
@@ -181,19 +183,19 @@ class Home:
         }
 
 
-class Homes:
+class MemoryData:
     """Every owner's data, what belongs to no owner, and the lock around all of it."""
 
     def __init__(self) -> None:
-        self.by_owner: dict[UUID, Home] = {}
+        self.by_owner: dict[UUID, OwnerData] = {}
         self.keys: dict[str, ApiKey] = {}
         self.leases: dict[str, tuple[str, datetime]] = {}
         self.erasures: dict[UUID, datetime] = {}
         self.lock = RLock()
 
-    def of(self, owner: Owner) -> Home:
+    def of(self, owner: Owner) -> OwnerData:
         """The data of an owner."""
-        return self.by_owner.setdefault(owner.key, Home(owner))
+        return self.by_owner.setdefault(owner.key, OwnerData(owner))
 
     def check(self, owner: Owner, acknowledged_at: datetime | None) -> None:
         """Refuse a write from a spool whose owner was erased since."""
@@ -204,6 +206,6 @@ class Homes:
         """One session with everything in it."""
         return self.of(owner).sessions.get(session_id)
 
-    def of_tenant(self, tenant_id: str) -> list[Home]:
+    def of_tenant(self, tenant_id: str) -> list[OwnerData]:
         """The data of every owner of a tenant."""
-        return [home for home in self.by_owner.values() if home.owner.tenant_id == tenant_id]
+        return [data for data in self.by_owner.values() if data.owner.tenant_id == tenant_id]

@@ -1,9 +1,8 @@
-"""Evidence: what a summary must keep verbatim (names, numbers, dates, code, paths, addresses, chunk ids).
+"""Key details: what a summary must keep verbatim (names, numbers, dates, code, paths, addresses, chunk ids).
 
-A text goes in, the evidence in it comes out, verbatim and in order. Each text is read alone, so the evidence of two
-conversations is that of each. Recall is preferred to precision: doubtful finds (a capital at the start of a sentence, a
-single digit) are marked weak and dropped first. A model's sentence is grounded if its evidence was said. Also the
-keywords and key topics of texts.
+A text goes in, its key details come out, verbatim and in order. Each text is read alone. Recall is preferred to
+precision: doubtful finds (a capital at the start of a sentence, a single digit) are marked weak and dropped first. A
+model's sentence is grounded if its key details were said. Also the keywords and key topics of texts.
 """
 
 import math
@@ -117,7 +116,7 @@ def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
     return any(whole[start : start + size] == part for start in range(len(whole) - size + 1))
 
 
-EvidenceKind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
+DetailKind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
 
 _WORTH: Mapping[str, float] = {
     "name": 3.0,
@@ -133,11 +132,11 @@ _LONGEST = 400  # characters of code; longer code is weak
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class KeyDetail:
     """A verbatim span of a text. `weak`: possibly only a common word or a digit."""
 
     text: str
-    kind: EvidenceKind
+    kind: DetailKind
     weak: bool = False
 
 
@@ -197,25 +196,25 @@ _OPENS = frozenset('.!?:;…\n«»"“”([{-–—*#>•|')
 _TAIL = ".,;:!?)]}'’…"
 
 
-def find_evidence(text: str) -> list[Evidence]:
-    """The evidence of one text, each once, in order of appearance."""
-    found: dict[str, tuple[int, Evidence]] = {}
+def find_key_details(text: str) -> list[KeyDetail]:
+    """The key details of one text, each once, in order of appearance."""
+    found: dict[str, tuple[int, KeyDetail]] = {}
     taken: list[tuple[int, int]] = []
     plain = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), text)
     if "```" in plain or "~~~" in plain:
         for block in _BLOCK.finditer(plain):
             if block[0].strip("`~ \n"):
-                _note(found, block.start(), Evidence(block[0], "code", weak=len(block[0]) > _LONGEST))
+                _note(found, block.start(), KeyDetail(block[0], "code", weak=len(block[0]) > _LONGEST))
         plain = _BLOCK.sub(lambda block: " " * (len(block[0]) - 1) + "\n", plain)
     for start, end in _windows(plain):
         for match in _MARKED.compiled.finditer(plain, start, end):
-            evidence = _marked(match)
-            if evidence is not None:
+            detail = _marked(match)
+            if detail is not None:
                 taken.append(match.span())
-                _note(found, match.start(), evidence)
+                _note(found, match.start(), detail)
     for start, words in _names(plain, taken):
         _note(found, start, words)
-    return [evidence for _, evidence in sorted(found.values(), key=lambda each: each[0])]
+    return [detail for _, detail in sorted(found.values(), key=lambda each: each[0])]
 
 
 def _windows(text: str) -> Iterable[tuple[int, int]]:
@@ -239,29 +238,29 @@ def _windows(text: str) -> Iterable[tuple[int, int]]:
         yield low, high
 
 
-def _note(found: dict[str, tuple[int, Evidence]], at: int, evidence: Evidence) -> None:
-    if evidence.text:
-        found.setdefault(evidence.text, (at, evidence))
+def _note(found: dict[str, tuple[int, KeyDetail]], at: int, detail: KeyDetail) -> None:
+    if detail.text:
+        found.setdefault(detail.text, (at, detail))
 
 
-def _marked(match: re.Match[str]) -> Evidence | None:
+def _marked(match: re.Match[str]) -> KeyDetail | None:
     kind = match.lastgroup if match.lastgroup != "sep" else "date"
     words = match[0]
     if kind == "code":
-        return Evidence(words, "code") if words.strip("`~ \n") else None
+        return KeyDetail(words, "code") if words.strip("`~ \n") else None
     if kind in ("url", "path"):
         words = words.rstrip(_TAIL)
-        return Evidence(words, "url" if kind == "url" else "path") if len(words) > 1 else None
+        return KeyDetail(words, "url" if kind == "url" else "path") if len(words) > 1 else None
     if kind == "call":
-        return Evidence(words, "code")
+        return KeyDetail(words, "code")
     if kind == "number":
-        return Evidence(words.strip(), "number", weak=len(words) == 1)
+        return KeyDetail(words.strip(), "number", weak=len(words) == 1)
     if kind == "date":
-        return Evidence(words.rstrip(".,"), "date")
-    return Evidence(words.rstrip(_TAIL), "id")
+        return KeyDetail(words.rstrip(".,"), "date")
+    return KeyDetail(words.rstrip(_TAIL), "id")
 
 
-def _names(text: str, taken: Sequence[tuple[int, int]]) -> Iterable[tuple[int, Evidence]]:
+def _names(text: str, taken: Sequence[tuple[int, int]]) -> Iterable[tuple[int, KeyDetail]]:
     """Runs of capitalised words; at the start of a sentence without leading stop words."""
     spans = iter([*taken, (len(text) + 1, len(text) + 1)])
     low, high = next(spans)
@@ -275,7 +274,7 @@ def _names(text: str, taken: Sequence[tuple[int, int]]) -> Iterable[tuple[int, E
         yield from _run(match[0], start, opening=not before or before in _OPENS)
 
 
-def _run(words: str, start: int, *, opening: bool) -> Iterable[tuple[int, Evidence]]:
+def _run(words: str, start: int, *, opening: bool) -> Iterable[tuple[int, KeyDetail]]:
     if elided := _ELISION.match(words):
         words, start, opening = words[elided.end() :], start + elided.end(), False
     if opening:
@@ -285,7 +284,7 @@ def _run(words: str, start: int, *, opening: bool) -> Iterable[tuple[int, Eviden
     if len(words) > 1:
         alone = opening and " " not in words and not any(c.isupper() for c in words[1:])
         if not (alone and words.endswith(_gerunds())):  # a gerund at the start of a sentence is rarely a name
-            yield start, Evidence(words, "name", weak=alone)
+            yield start, KeyDetail(words, "name", weak=alone)
 
 
 def _gerunds() -> tuple[str, ...]:
@@ -301,25 +300,25 @@ def common_words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in _LOWER.findall(text))
 
 
-def ranked_evidence(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
-    """All evidence, each once, by kind, frequency and source.
+def ranked_key_details(found: Iterable[tuple[KeyDetail, float]]) -> list[KeyDetail]:
+    """All key details, each once, ranked by kind, frequency and source.
 
-    `heard` pairs each find with a bonus for its source. Evidence found strong once is strong.
+    `found` pairs each detail with a bonus for its source. One that is not weak in any text is not weak.
     """
     worth: dict[str, float] = {}
     times: dict[str, int] = {}
-    best: dict[str, Evidence] = {}
-    for evidence, bonus in heard:
-        known = best.get(evidence.text)
-        if known is None or (known.weak and not evidence.weak):
-            best[evidence.text] = evidence
-        times[evidence.text] = times.get(evidence.text, 0) + 1
-        worth[evidence.text] = max(worth.get(evidence.text, 0.0), bonus)
+    best: dict[str, KeyDetail] = {}
+    for detail, bonus in found:
+        known = best.get(detail.text)
+        if known is None or (known.weak and not detail.weak):
+            best[detail.text] = detail
+        times[detail.text] = times.get(detail.text, 0) + 1
+        worth[detail.text] = max(worth.get(detail.text, 0.0), bonus)
     order = {text: position for position, text in enumerate(best)}
 
     def value(text: str) -> float:
-        evidence = best[text]
-        return (0.5 if evidence.weak else _WORTH[evidence.kind]) + worth[text] + math.log2(times[text])
+        detail = best[text]
+        return (0.5 if detail.weak else _WORTH[detail.kind]) + worth[text] + math.log2(times[text])
 
     return [best[text] for text in sorted(best, key=lambda text: (-value(text), order[text]))]
 
@@ -363,7 +362,7 @@ def grounded_sentences(own: Sequence[str], said: Sequence[str]) -> list[str]:
 
     def holds(sentence: str) -> bool:
         words = keywords(sentence)
-        named = (found.text for found in find_evidence(sentence) if not found.weak)
+        named = (found.text for found in find_key_details(sentence) if not found.weak)
         return (
             2 * sum(word in known for word in words) >= len(words)
             and all(contains_verbatim(text.casefold(), whole) for text in named)
