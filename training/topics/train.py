@@ -31,14 +31,14 @@ from ricordo.topics.subjects import (
     small_observations,
     small_talk_of,
 )
-from ricordo.topics.thresholds import SubjectScale, SubjectWeights, scale_for, unit
+from ricordo.topics.thresholds import Chance, SubjectScale, SubjectWeights, scale_for, unit
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from bench.topics import with_turn  # noqa: E402
 
-from talks import FOLDS, Case, compose, load, mixed, questions_of, untouched  # noqa: E402
+from talks import FOLDS, Case, compose, load, mixed, questions_of, subjects_of, untouched  # noqa: E402
 
 STRONG = ("continuation", "ordinal", "comparison")
 NEVER_AGAINST = frozenset(  # observations that may only count in favour
@@ -49,6 +49,7 @@ NEVER_AGAINST = frozenset(  # observations that may only count in favour
         *("past", "resumes"),
     )
 )
+WITHIN = 8  # directions in which turns of one subject differ
 SHORT = 6  # words of a short question
 NEVER_FOR = ["new_words", "defines", "opens"]
 ARCTIC = 384  # dimensions of the first half of the bilingual embedder
@@ -102,12 +103,17 @@ def direction(rows: np.ndarray, right: np.ndarray, decay: float = 1e-3, steps: i
 
 
 def manner(questions: dict[str, tuple[int, str]], vectors: Vectors, without: int | None = None) -> Manner:
-    """How a question's own vector shows that it opens a subject or takes one up again; without one fold if asked."""
+    """How a message's own vector shows that it opens a subject, takes one up again or is small talk; without one fold
+    if asked."""
     used = {text: kind for text, (fold, kind) in questions.items() if fold != without}
     known = vectors.of(used)
     rows, kinds = np.stack([known[text] for text in used]), np.array(list(used.values()))
-    later = kinds != "later"
-    return {"opens": direction(rows, kinds == "first"), "comes_back": direction(rows[later], kinds[later] == "back")}
+    asks, moves = kinds != "small", (kinds == "first") | (kinds == "back")
+    return {
+        "opens": direction(rows[asks], kinds[asks] == "first"),
+        "comes_back": direction(rows[moves], kinds[moves] == "back"),
+        "chats": direction(rows, ~asks),
+    }
 
 
 def parts_of(embedder: str, vectors: Vectors) -> list[tuple[str, Vectors]]:
@@ -127,8 +133,25 @@ def common_of(sets: dict[str, list[Case]], vectors: Vectors) -> np.ndarray:
     return np.stack([known[text] for text in texts]).mean(axis=0).astype("<f2").astype(np.float32)
 
 
-def chance_of(cases: Sequence[Case], vectors: Vectors, common: np.ndarray) -> list[tuple[float, float]]:
+def within_of(sets: dict[str, list[Case]], vectors: Vectors, size: int = WITHIN) -> np.ndarray:
+    """The directions in which questions and answers of one subject differ most, as they are stored."""
+    rows = []
+    for subject in subjects_of(sets):
+        known = vectors.of(subject)
+        own = np.stack([known[text] for text in subject])
+        rows.append(own - own.mean(axis=0))
+    every = np.concatenate(rows)
+    found = np.linalg.eigh(every.T @ every)[1][:, -size:].T
+    return found.astype("<f2").astype(np.float32)
+
+
+def chance_of(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale) -> Chance:
     """Mean and spread of the cosines of turns with the questions, answers and turns of other subjects after them."""
+
+    def left(row: np.ndarray) -> np.ndarray:
+        moved = row - scale.common
+        return unit(moved - moved @ scale.within.T @ scale.within)
+
     found: list[list[float]] = [[], [], []]
     for case in cases:
         labels, turns = [turn["topic"] for turn in case["turns"]], turns_of(case, vectors)
@@ -137,8 +160,15 @@ def chance_of(cases: Sequence[Case], vectors: Vectors, common: np.ndarray) -> li
                 turns[i].vector for i in range(at) if "-" not in (labels[at], labels[i]) and labels[at] != labels[i]
             ]
             for cosines, row in zip(found, (turn.question.vector, turn.answer.vector, turn.vector), strict=True):
-                cosines += [float(unit(each - common) @ unit(row - common)) for each in others]
-    return [(round(float(np.mean(each)), 3), round(float(np.std(each)), 3)) for each in found]
+                cosines += [float(left(each) @ left(row)) for each in others]
+    return tuple((round(float(np.mean(each)), 3), round(float(np.std(each)), 3)) for each in found)
+
+
+def measured(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale) -> SubjectScale:
+    """The scale with what these sets tell of the embedder, before any weight."""
+    scale = replace(scale, common=common_of(sets, vectors), within=within_of(sets, vectors))
+    labelled = [case for name, cases in sets.items() if not name.startswith(("mixed", "composed")) for case in cases]
+    return replace(scale, chance=chance_of(labelled, vectors, scale))
 
 
 def turns_of(case: Case, vectors: Vectors) -> list[TopicTurn]:
@@ -256,7 +286,7 @@ def choices(
         known = talk.known()
         form = form_of(turn.question.text)
         follows = form.kind if talk.active or form.kind == "past" else "no"
-        small = small_observations(turn, small_talk_of(turn.question.text), form, first=not known)
+        small = small_observations(turn, small_talk_of(turn.question.text), form, first=not known) | signs(turn)
         seen = observe(turn, known, scale) if known else {}
         topics = [
             (
@@ -329,6 +359,7 @@ def train(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale, de
 
     The manner of a question is told by directions that were fitted without its fold, or it would be trusted too much.
     """
+    scale = measured(sets, vectors, scale)
     questions = questions_of(sets)
     folds = [replace(scale, manner=manner(questions, vectors, fold)) for fold in range(FOLDS)]
     whole = replace(scale, manner=manner(questions, vectors))
@@ -345,6 +376,11 @@ def train(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale, de
             rows += found
             weight += [part / size] * len(found)
     return replace(whole, weights=fit(rows, weight, decay=decay, steps=steps))
+
+
+def encoded(row: np.ndarray) -> str:
+    """Numbers as they are stored."""
+    return b64encode(row.astype("<f2").tobytes()).decode()
 
 
 def main() -> None:
@@ -381,7 +417,6 @@ def main() -> None:
         for name, cases in sets.items():
             print(f"{name}: {joins(cases, vectors, scale)}", flush=True)
         return
-    scale = replace(scale, common=common_of(sets, vectors))
     if options.left_out:
         for kind in kinds:
             others = {name: cases for name, cases in sets.items() if kind not in name}
@@ -400,12 +435,11 @@ def main() -> None:
             "small": dict(weights.small),
         }
         for name, part in parts_of(options.embedder, vectors):
-            mean = common_of(sets, part)
-            stored["common"][name] = b64encode(mean.astype("<f2").tobytes()).decode()
-            labelled = [case for kind, cases in sets.items() if kind.split()[0] in kinds for case in cases]
-            print(f"chance of {name}, for thresholds.py: {chance_of(labelled, part, mean)}")
+            own = measured(sets, part, scale)
+            stored["common"][name], stored["within"][name] = encoded(own.common), encoded(own.within)
+            stored["chance"][name] = own.chance
             stored["manner"][name] = {
-                sign: (b64encode(found.astype("<f2").tobytes()).decode(), offset)
+                sign: (encoded(found), offset)
                 for sign, (found, offset) in manner(questions_of(sets), part).items()
             }
         path.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -249,10 +249,11 @@ def decide_turn(turn: TopicTurn, active_id: str | None, known: Sequence[KnownTop
     follows = form.kind if active or form.kind == "past" else "no"
     if follows == "talk" and form.main in _STRONG:
         return Decision(active_id, "follow-up")
-    small = total(scale.weights.small, small_observations(turn, talk, form, first=not known))
+    manner = manner_of(turn.question.vector, scale)
+    small = total(scale.weights.small, small_observations(turn, talk, form, first=not known) | manner)
     if not known:
         return Decision(None, "small talk", small) if small > 0 else Decision(None, "first")
-    scores = score(turn, form, active_id, known, scale)
+    scores = score(turn, form, manner, active_id, known, scale)
     at = int(scores.argmax())
     most, best = float(scores[at]), known[at].topic.id
     if small > max(most, 0.0) and follows != "past":
@@ -273,11 +274,16 @@ def manner_of(question: Vector, scale: SubjectScale) -> dict[str, float]:
 
 
 def score(
-    turn: TopicTurn, form: QuestionForm, active_id: str | None, known: Sequence[KnownTopic], scale: SubjectScale
+    turn: TopicTurn,
+    form: QuestionForm,
+    manner: Mapping[str, float],
+    active_id: str | None,
+    known: Sequence[KnownTopic],
+    scale: SubjectScale,
 ) -> FloatArray:
     """How well a turn fits each topic; a new one scores 0."""
     seen = observe(turn, known, scale)
-    shape = form.observations | manner_of(turn.question.vector, scale)
+    shape = form.observations | manner
     weights = scale.weights
     weighted = {name: weights.back.get(name, 0.0) * column for name, column in seen.items()}
     back = sum(weighted.values(), np.zeros(len(known)))
@@ -301,13 +307,15 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], scale: SubjectScale) -
     mean, spread = turn_chance if answer else question_chance
     read = [turns_compared(each.turns) for each in known]
     # Centres and turns, with the question, the whole turn, and the answer.
-    common = scale.common if scale.common.size == turn.vector.size else np.zeros_like(turn.vector)
+    size = turn.vector.size
+    common, within = (scale.common, scale.within) if scale.common.size == size else np.zeros((2, 1, size), np.float32)
     directions = np.stack([turn.question.vector, turn.vector, (answer or turn.question).vector]) - common
+    directions -= directions @ within.T @ within
     directions /= np.linalg.norm(directions, axis=1, keepdims=True) + 1e-9
     turns = [each.vector for own in read for each in own]
-    cosines = _cosines(np.stack(turns), directions, common) if turns else np.empty((0, 3))
+    cosines = _cosines(np.stack(turns), directions, common, within) if turns else np.empty((0, 3))
     count = np.array([max((each.topic.message_count + 1) // 2, 1) for each in known])
-    centres = _cosines(matrix_of(tuple(each.topic.centre for each in known)), directions, common)
+    centres = _cosines(matrix_of(tuple(each.topic.centre for each in known)), directions, common, within)
     nearest, last = np.empty_like(centres), np.empty_like(centres)
     at = 0
     for row, own in enumerate(read):
@@ -344,11 +352,13 @@ def _lead(values: FloatArray) -> FloatArray:
     return clipped
 
 
-def _cosines(rows: Vector, directions: Vector, common: Vector) -> FloatArray:
-    """The cosines of rows of length one with directions, once what all texts have in common is taken from the rows."""
-    products = rows @ np.vstack([directions, common]).T
-    length = np.sqrt(np.maximum(1 - 2 * products[:, 3:] + common @ common, 0.01))
-    found: FloatArray = (products[:, :3] - directions @ common) / length
+def _cosines(rows: Vector, directions: Vector, common: Vector, within: Vector) -> FloatArray:
+    """The cosines of rows of length one with directions, once what all texts share, and what differs between turns of
+    one topic, is taken from the rows; the directions are without it."""
+    products = rows @ np.vstack([directions, common, within]).T
+    offset = np.vstack([common, within]) @ common.ravel()
+    length = 1 - 2 * products[:, 3] + offset[0] - ((products[:, 4:] - offset[1:]) ** 2).sum(axis=1)
+    found: FloatArray = (products[:, :3] - directions @ common.ravel()) / np.sqrt(np.maximum(length, 0.01))[:, None]
     return found
 
 
