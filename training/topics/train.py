@@ -31,7 +31,7 @@ from ricordo.topics.subjects import (
     small_observations,
     small_talk_of,
 )
-from ricordo.topics.thresholds import Chance, SubjectScale, SubjectWeights, scale_for, unit
+from ricordo.topics.thresholds import Chance, SubjectScale, SubjectWeights, scale_for
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
@@ -147,11 +147,6 @@ def within_of(sets: dict[str, list[Case]], vectors: Vectors, size: int = WITHIN)
 
 def chance_of(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale) -> Chance:
     """Mean and spread of the cosines of turns with the questions, answers and turns of other subjects after them."""
-
-    def left(row: np.ndarray) -> np.ndarray:
-        moved = row - scale.common
-        return unit(moved - moved @ scale.within.T @ scale.within)
-
     found: list[list[float]] = [[], [], []]
     for case in cases:
         labels, turns = [turn["topic"] for turn in case["turns"]], turns_of(case, vectors)
@@ -160,15 +155,29 @@ def chance_of(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale) -> C
                 turns[i].vector for i in range(at) if "-" not in (labels[at], labels[i]) and labels[at] != labels[i]
             ]
             for cosines, row in zip(found, (turn.question.vector, turn.answer.vector, turn.vector), strict=True):
-                cosines += [float(left(each) @ left(row)) for each in others]
+                rows = scale.apart(np.stack([row, *others]))
+                cosines += (rows[1:] @ rows[0]).tolist()
     return tuple((round(float(np.mean(each)), 3), round(float(np.std(each)), 3)) for each in found)
+
+
+def plain_of(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale) -> tuple[float, float]:
+    """Slope and offset that give consecutive messages the same mean and spread as their plain cosines have."""
+    plain, apart = [], []
+    for case in cases:
+        said = np.stack([message.vector for turn in turns_of(case, vectors) for message in turn.messages])
+        for cosines, rows in ((plain, said), (apart, scale.apart(said))):
+            cosines += np.einsum("ij,ij->i", rows[1:], rows[:-1]).tolist()
+    slope = float(np.std(plain) / np.std(apart))
+    return round(slope, 3), round(float(np.mean(plain) - slope * np.mean(apart)), 3)
 
 
 def measured(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale) -> SubjectScale:
     """The scale with what these sets tell of the embedder, before any weight."""
     scale = replace(scale, common=common_of(sets, vectors), within=within_of(sets, vectors))
     labelled = [case for name, cases in sets.items() if not name.startswith(("mixed", "composed")) for case in cases]
-    return replace(scale, chance=chance_of(labelled, vectors, scale))
+    return replace(
+        scale, chance=chance_of(labelled, vectors, scale), plain=plain_of(labelled, vectors, scale)
+    )
 
 
 def turns_of(case: Case, vectors: Vectors) -> list[TopicTurn]:
@@ -355,7 +364,7 @@ def fit(rows: Sequence[tuple], weight: Sequence[float], *, decay: float, steps: 
 
 
 def train(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale, decay: float, steps: int) -> SubjectScale:
-    """The scale fitted on these sets; composed and mixed sets weigh half, turns without answers a fifth.
+    """The scale fitted on these sets; mixed sets weigh half, turns without answers a fifth.
 
     The manner of a question is told by directions that were fitted without its fold, or it would be trusted too much.
     """
@@ -370,7 +379,7 @@ def train(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale, de
 
     rows, weight = [], []
     for name, cases in sets.items():
-        size = sum(len(case["turns"]) for case in cases) * (2 if name.startswith(("composed", "mixed")) else 1)
+        size = sum(len(case["turns"]) for case in cases) * (2 if name.startswith("mixed") else 1)
         for answered, part in ((True, 1.0), (False, 0.2)):
             found = [row for case in cases for row in choices(case, vectors, scale, signs, answered=answered)]
             rows += found
@@ -389,8 +398,8 @@ def main() -> None:
     parser.add_argument("--cases", type=Path, help="folder with topics_en.jsonl and topics_it.jsonl")
     parser.add_argument("--embedder", default="bilingual", choices=["bilingual", "light"])
     parser.add_argument("--vectors", type=Path, help="file that keeps the vectors between runs")
-    parser.add_argument("--decay", type=float, default=3e-4)
-    parser.add_argument("--steps", type=int, default=250)
+    parser.add_argument("--decay", type=float, default=1e-4)
+    parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--left-out", action="store_true", help="also fit without each set and report it")
     parser.add_argument("--stored", action="store_true", help="report the stored weights instead of fitting")
     parser.add_argument("--write", action="store_true", help="write the weights")
@@ -423,8 +432,6 @@ def main() -> None:
             trained = train(others, vectors, scale, options.decay, options.steps)
             report([name for name in sets if name.startswith(kind)], trained, sets.__getitem__, "left out")
     trained = train(sets, vectors, scale, options.decay, options.steps)
-    report(list(sets), trained, sets.__getitem__, "in sample")
-    report(list(own), trained, lambda lang: [case for case in own[lang] if untouched(case)], "untouched third")
     if options.write:
         path = ROOT / "src/ricordo/topics/weights.json"
         stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -435,14 +442,16 @@ def main() -> None:
             "small": dict(weights.small),
         }
         for name, part in parts_of(options.embedder, vectors):
-            own = measured(sets, part, scale)
-            stored["common"][name], stored["within"][name] = encoded(own.common), encoded(own.within)
-            stored["chance"][name] = own.chance
+            found = measured(sets, part, scale)
+            stored["common"][name], stored["within"][name] = encoded(found.common), encoded(found.within)
+            stored["chance"][name], stored["plain"][name] = found.chance, found.plain
             stored["manner"][name] = {
-                sign: (encoded(found), offset)
-                for sign, (found, offset) in manner(questions_of(sets), part).items()
+                sign: (encoded(row), offset)
+                for sign, (row, offset) in manner(questions_of(sets), part).items()
             }
         path.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    report(list(sets), trained, sets.__getitem__, "in sample")
+    report(list(own), trained, lambda lang: [case for case in own[lang] if untouched(case)], "untouched third")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ weights were fitted.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import TypeVar
 
@@ -307,15 +307,14 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], scale: SubjectScale) -
     mean, spread = turn_chance if answer else question_chance
     read = [turns_compared(each.turns) for each in known]
     # Centres and turns, with the question, the whole turn, and the answer.
-    size = turn.vector.size
-    common, within = (scale.common, scale.within) if scale.common.size == size else np.zeros((2, 1, size), np.float32)
-    directions = np.stack([turn.question.vector, turn.vector, (answer or turn.question).vector]) - common
-    directions -= directions @ within.T @ within
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True) + 1e-9
+    if scale.common.size != turn.vector.size:
+        none = np.zeros((1, turn.vector.size), np.float32)
+        scale = replace(scale, common=none[0], within=none)
+    directions = scale.apart(np.stack([turn.question.vector, turn.vector, (answer or turn.question).vector]))
     turns = [each.vector for own in read for each in own]
-    cosines = _cosines(np.stack(turns), directions, common, within) if turns else np.empty((0, 3))
+    cosines = scale.cosines(np.stack(turns), directions) if turns else np.empty((0, 3))
     count = np.array([max((each.topic.message_count + 1) // 2, 1) for each in known])
-    centres = _cosines(matrix_of(tuple(each.topic.centre for each in known)), directions, common, within)
+    centres = scale.cosines(matrix_of(tuple(each.topic.centre for each in known)), directions)
     nearest, last = np.empty_like(centres), np.empty_like(centres)
     at = 0
     for row, own in enumerate(read):
@@ -350,16 +349,6 @@ def _lead(values: FloatArray) -> FloatArray:
     others = np.where(values >= order[-1], order[-2:][0], order[-1])
     clipped: FloatArray = np.clip(values - others, -_FAR, _FAR)
     return clipped
-
-
-def _cosines(rows: Vector, directions: Vector, common: Vector, within: Vector) -> FloatArray:
-    """The cosines of rows of length one with directions, once what all texts share, and what differs between turns of
-    one topic, is taken from the rows; the directions are without it."""
-    products = rows @ np.vstack([directions, common, within]).T
-    offset = np.vstack([common, within]) @ common.ravel()
-    length = 1 - 2 * products[:, 3] + offset[0] - ((products[:, 4:] - offset[1:]) ** 2).sum(axis=1)
-    found: FloatArray = (products[:, :3] - directions @ common.ravel()) / np.sqrt(np.maximum(length, 0.01))[:, None]
-    return found
 
 
 def _words_shared(turn: TopicTurn, known: Sequence[KnownTopic]) -> dict[str, FloatArray]:

@@ -36,7 +36,8 @@ class SubjectWeights:
 class SubjectScale:
     """What whole turns are judged by; `manner` is a direction and an offset a sign.
 
-    `common` is what all vectors share. `within` are the directions in which turns of one topic differ most.
+    `common` is what all vectors share. `within` are the directions in which turns of one topic differ most. `plain` is
+    the slope and the offset that bring cosines without both to the scale of plain ones.
     `by_words`: the embedder sees words, not meaning.
     """
 
@@ -45,11 +46,35 @@ class SubjectScale:
     common: "Vector"
     within: "Vector"
     manner: Mapping[str, tuple["Vector", float]]
+    plain: tuple[float, float]
     by_words: bool = False
 
     def moved(self, by: float) -> "SubjectScale":
         """This scale with a threshold set by hand, so much above the measured one."""
         return replace(self, chance=tuple((mean + by, spread) for mean, spread in self.chance))
+
+    def apart(self, vectors: "Vector") -> "Vector":
+        """Rows without `common` and `within`, at length one."""
+        left = vectors - self.common
+        left -= left @ self.within.T @ self.within
+        left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-9
+        return left
+
+    def cosines(self, rows: "Vector", directions: "Vector") -> "Vector":
+        """The cosines of rows of length one, without `common` and `within`, with directions that are apart."""
+        products = rows @ np.vstack([directions, self.common, self.within]).T
+        count = len(directions)
+        offset = np.vstack([self.common, self.within]) @ self.common
+        length = 1 - 2 * products[:, count] + offset[0] - ((products[:, count + 1 :] - offset[1:]) ** 2).sum(axis=1)
+        found: Vector = (products[:, :count] - directions @ self.common) / np.sqrt(np.maximum(length, 0.01))[:, None]
+        return found
+
+    def likeness(self, recent: "Vector", message: "Vector") -> "Vector":
+        """The cosines of recent messages with one, on the scale of plain ones."""
+        rows = self.apart(np.vstack([recent, message]))
+        slope, offset = self.plain
+        found: Vector = rows[:-1] @ rows[-1] * np.float32(slope) + np.float32(offset)
+        return found
 
 
 _FITTED = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(encoding="utf-8"))
@@ -62,7 +87,9 @@ def _subjects(embedder: str) -> SubjectScale:
     chance = tuple((mean, spread) for mean, spread in _FITTED["chance"][embedder])
     common = _decoded(_FITTED["common"][embedder])
     within = _decoded(_FITTED["within"][embedder]).reshape(-1, common.size)
-    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), common, within, manner, kind == "words")
+    slope, offset = _FITTED["plain"][embedder]
+    weights = SubjectWeights(**_FITTED[kind])
+    return SubjectScale(chance, weights, common, within, manner, (slope, offset), kind == "words")
 
 
 def _decoded(row: str) -> "Vector":
