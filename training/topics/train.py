@@ -175,9 +175,7 @@ def measured(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale)
     """The scale with what these sets tell of the embedder, before any weight."""
     scale = replace(scale, common=common_of(sets, vectors), within=within_of(sets, vectors))
     labelled = [case for name, cases in sets.items() if not name.startswith(("mixed", "composed")) for case in cases]
-    return replace(
-        scale, chance=chance_of(labelled, vectors, scale), plain=plain_of(labelled, vectors, scale)
-    )
+    return replace(scale, chance=chance_of(labelled, vectors, scale), plain=plain_of(labelled, vectors, scale))
 
 
 def turns_of(case: Case, vectors: Vectors) -> list[TopicTurn]:
@@ -446,8 +444,7 @@ def main() -> None:
             stored["common"][name], stored["within"][name] = encoded(found.common), encoded(found.within)
             stored["chance"][name], stored["plain"][name] = found.chance, found.plain
             stored["manner"][name] = {
-                sign: (encoded(row), offset)
-                for sign, (row, offset) in manner(questions_of(sets), part).items()
+                sign: (encoded(row), offset) for sign, (row, offset) in manner(questions_of(sets), part).items()
             }
         path.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     report(list(sets), trained, sets.__getitem__, "in sample")

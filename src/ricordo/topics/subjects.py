@@ -276,7 +276,7 @@ def manner_of(question: Vector, scale: SubjectScale) -> dict[str, float]:
 def score(
     turn: TopicTurn,
     form: QuestionForm,
-    manner: Mapping[str, float],
+    manner: dict[str, float],
     active_id: str | None,
     known: Sequence[KnownTopic],
     scale: SubjectScale,

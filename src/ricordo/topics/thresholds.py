@@ -60,13 +60,14 @@ class SubjectScale:
         left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-9
         return left
 
-    def cosines(self, rows: "Vector", directions: "Vector") -> "Vector":
+    def cosines(self, rows: "Vector", directions: "Vector") -> NDArray[np.float64]:
         """The cosines of rows of length one, without `common` and `within`, with directions that are apart."""
         products = rows @ np.vstack([directions, self.common, self.within]).T
         count = len(directions)
         offset = np.vstack([self.common, self.within]) @ self.common
         length = 1 - 2 * products[:, count] + offset[0] - ((products[:, count + 1 :] - offset[1:]) ** 2).sum(axis=1)
-        found: Vector = (products[:, :count] - directions @ self.common) / np.sqrt(np.maximum(length, 0.01))[:, None]
+        lengths = np.sqrt(np.maximum(length, 0.01))[:, None]
+        found: NDArray[np.float64] = (products[:, :count] - directions @ self.common) / lengths
         return found
 
     def likeness(self, recent: "Vector", message: "Vector") -> "Vector":
