@@ -160,22 +160,11 @@ def chance_of(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale) -> C
     return tuple((round(float(np.mean(each)), 3), round(float(np.std(each)), 3)) for each in found)
 
 
-def plain_of(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale) -> tuple[float, float]:
-    """Slope and offset that give consecutive messages the same mean and spread as their plain cosines have."""
-    plain, apart = [], []
-    for case in cases:
-        said = np.stack([message.vector for turn in turns_of(case, vectors) for message in turn.messages])
-        for cosines, rows in ((plain, said), (apart, scale.apart(said))):
-            cosines += np.einsum("ij,ij->i", rows[1:], rows[:-1]).tolist()
-    slope = float(np.std(plain) / np.std(apart))
-    return round(slope, 3), round(float(np.mean(plain) - slope * np.mean(apart)), 3)
-
-
 def measured(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale) -> SubjectScale:
     """The scale with what these sets tell of the embedder, before any weight."""
     scale = replace(scale, common=common_of(sets, vectors), within=within_of(sets, vectors))
     labelled = [case for name, cases in sets.items() if not name.startswith(("mixed", "composed")) for case in cases]
-    return replace(scale, chance=chance_of(labelled, vectors, scale), plain=plain_of(labelled, vectors, scale))
+    return replace(scale, chance=chance_of(labelled, vectors, scale))
 
 
 def turns_of(case: Case, vectors: Vectors) -> list[TopicTurn]:
@@ -442,7 +431,7 @@ def main() -> None:
         for name, part in parts_of(options.embedder, vectors):
             found = measured(sets, part, scale)
             stored["common"][name], stored["within"][name] = encoded(found.common), encoded(found.within)
-            stored["chance"][name], stored["plain"][name] = found.chance, found.plain
+            stored["chance"][name] = found.chance
             stored["manner"][name] = {
                 sign: (encoded(row), offset) for sign, (row, offset) in manner(questions_of(sets), part).items()
             }

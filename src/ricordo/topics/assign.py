@@ -219,9 +219,7 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
     Compare it with `scale.threshold`: a question of typical length without other features is judged by cosine alone.
     """
     recent = talk.recent[-RECENT_MESSAGES:]
-    before_it, subjects = np.stack([said.vector for said in recent]), scale.subjects
-    measured = subjects is not None and subjects.common.size == message.vector.size
-    cosines = subjects.likeness(before_it, message.vector) if subjects and measured else before_it @ message.vector
+    cosines = np.stack([said.vector for said in recent]) @ message.vector
     closest = float(cosines.max())
     cosine = weights.previous_share * float(cosines[-1]) + (1 - weights.previous_share) * closest
     before = recent[-1].text

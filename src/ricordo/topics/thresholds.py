@@ -36,8 +36,7 @@ class SubjectWeights:
 class SubjectScale:
     """What whole turns are judged by; `manner` is a direction and an offset a sign.
 
-    `common` is what all vectors share. `within` are the directions in which turns of one topic differ most. `plain` is
-    the slope and the offset that bring cosines without both to the scale of plain ones.
+    `common` is what all vectors share. `within` are the directions in which turns of one topic differ most.
     `by_words`: the embedder sees words, not meaning.
     """
 
@@ -46,7 +45,6 @@ class SubjectScale:
     common: "Vector"
     within: "Vector"
     manner: Mapping[str, tuple["Vector", float]]
-    plain: tuple[float, float]
     by_words: bool = False
 
     def moved(self, by: float) -> "SubjectScale":
@@ -70,13 +68,6 @@ class SubjectScale:
         found: NDArray[np.float64] = (products[:, :count] - directions @ self.common) / lengths
         return found
 
-    def likeness(self, recent: "Vector", message: "Vector") -> "Vector":
-        """The cosines of recent messages with one, on the scale of plain ones."""
-        rows = self.apart(np.vstack([recent, message]))
-        slope, offset = self.plain
-        found: Vector = rows[:-1] @ rows[-1] * np.float32(slope) + np.float32(offset)
-        return found
-
 
 _FITTED = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(encoding="utf-8"))
 
@@ -88,9 +79,7 @@ def _subjects(embedder: str) -> SubjectScale:
     chance = tuple((mean, spread) for mean, spread in _FITTED["chance"][embedder])
     common = _decoded(_FITTED["common"][embedder])
     within = _decoded(_FITTED["within"][embedder]).reshape(-1, common.size)
-    slope, offset = _FITTED["plain"][embedder]
-    weights = SubjectWeights(**_FITTED[kind])
-    return SubjectScale(chance, weights, common, within, manner, (slope, offset), kind == "words")
+    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), common, within, manner, kind == "words")
 
 
 def _decoded(row: str) -> "Vector":
