@@ -80,7 +80,7 @@ def test_a_summary_is_made_of_sentences() -> None:
     assert (summary_of(turns) or "").splitlines() == [
         "The starter wants flour twice a day.",
         "The answer to “How much?” was “About 50 grams.”",
-        "Alla domanda “e quanta acqua ci metto?” la risposta è stata “Circa la stessa quantità.”",
+        "A “e quanta acqua ci metto?” la risposta è stata “Circa la stessa quantità.”",
         'The answer to “Give me a line” was “"Rise slowly."”',
     ]
 

@@ -352,6 +352,13 @@ def test_scale_of_a_spread_embedder() -> None:
         ("lost my passport in the wash. literally.", "passport in the wash"),
         ("Che prodotto uso contro la muffa in bagno?", "prodotto contro la muffa"),
         ("Che cuffie prendo per registrare a casa?", "cuffie per registrare"),
+        ("How far ahead should I book the Colosseum?", "Colosseum"),
+        ("How do I count varroa mites?", "varroa mites"),
+        ("How do I revise for history in three weeks?", "history in three weeks"),
+        ("What do you do about jet lag?", "jet lag"),
+        ("Come capisco se il pesce è fresco?", "pesce fresco"),
+        ("Da dove comincio con Kurosawa?", "Kurosawa"),
+        ("Come divento volontario in ambulanza?", "volontario in ambulanza"),
     ],
 )
 def test_a_title_names_the_subject(message: str, title: str) -> None:

@@ -98,26 +98,28 @@ def test_only_a_question_that_needs_the_talk_can_open_no_topic(question: str, bi
 
 @pytest.mark.parametrize("name", known_embedders())
 def test_the_vector_of_a_question_says_how_it_is_meant(name: str) -> None:
-    """Every measured embedder has both signs, -1 to 1, and a common part; a vector of another length shows nothing."""
+    """Every measured embedder has all signs, -1 to 1, and a common part; a vector of another length shows nothing."""
     scale = scale_for(name).subjects
     assert scale is not None
     size = {direction.size for direction, _ in scale.manner.values()}.pop()
     assert scale.common.size == size
     for vector in (np.eye(1, size, dtype=np.float32)[0], np.full(size, 1e6, dtype=np.float32)):
         signs = manner_of(vector, scale)
-        assert signs.keys() == {"opens", "comes_back"}
+        assert signs.keys() == {"opens", "comes_back", "chats"}
         assert all(-1 <= sign <= 1 for sign in signs.values())
     assert set(manner_of(np.ones(size + 1, dtype=np.float32), scale).values()) == {0.0}
 
 
-def test_what_all_texts_have_in_common_says_nothing() -> None:
-    """Two texts whose vectors share only what every vector has are no nearer than chance; without it, they would be."""
-    common, mine, theirs = np.eye(3, SCALE.common.size, dtype=np.float32) * 0.8
+@pytest.mark.parametrize("part", ["common", "within"])
+def test_what_all_texts_or_turns_of_any_topic_show_says_nothing(part: str) -> None:
+    """Two texts alike only in what every vector has, or in how turns of one topic differ, are no nearer than chance."""
+    size = SCALE.common.size
+    common, mine, theirs = np.eye(3, size, dtype=np.float32) * 0.8
     asked, told = ((common + 0.75 * own) / np.linalg.norm(common + 0.75 * own) for own in (mine, theirs))
     turn, other = TopicTurn(TopicMessage("Aa?", asked)), known("other", TopicTurn(TopicMessage("Bb?", told)))
-    apart, together = (
-        observe(turn, [other], replace(SCALE, common=shared))["question_nearest"][0] for shared in (common, common * 0)
-    )
+    bare = replace(SCALE, common=np.zeros(size, np.float32), within=np.zeros((1, size), np.float32))
+    without = replace(bare, common=common) if part == "common" else replace(bare, within=common[None] / 0.8)
+    apart, together = (observe(turn, [other], scale)["question_nearest"][0] for scale in (without, bare))
     assert apart < 0.5 < together
 
 

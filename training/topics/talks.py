@@ -125,7 +125,8 @@ def load(path: Path) -> list[Case]:
 
 
 def questions_of(sets: dict[str, list[Case]]) -> dict[str, tuple[int, str]]:
-    """Question to its fold and its kind: first, later or back; texts of one conversation or subject share a fold."""
+    """Message to its fold and its kind: first, later, back or small; texts of one conversation or subject share a
+    fold."""
     found: dict[str, tuple[int, str]] = {}
     for name, cases in sets.items():
         if name.startswith("composed"):
@@ -135,11 +136,31 @@ def questions_of(sets: dict[str, list[Case]]) -> dict[str, tuple[int, str]]:
                 fold = zlib.crc32(subject["first"][0][0].encode()) % FOLDS
                 found |= {q: (fold, "later" if at else "first") for at, (q, _) in enumerate(subject["first"])}
                 found |= {q: (fold, "back") for q, _ in subject["back"]}
+            small = [q for q, _ in read_pairs(HERE / f"small_talk_{name[-2:]}.txt")]
+            found |= {q: (zlib.crc32(q.encode()) % FOLDS, "small") for q in small}
         elif not name.startswith("mixed"):
             for case in cases:
                 seen: list[str] = []
-                for turn in (turn for turn in case["turns"] if turn["topic"] != "-"):
-                    kind = "first" if turn["topic"] not in seen else "later" if turn["topic"] == seen[-1] else "back"
+                for turn in case["turns"]:
+                    label, now = turn["topic"], seen[-1:]
+                    kind = "small" if label == "-" else "later" if [label] == now else "back"
+                    kind = kind if label == "-" or label in seen else "first"
                     found[turn["q"]] = (zlib.crc32(str(case["id"]).encode()) % FOLDS, kind)
-                    seen.append(turn["topic"])
+                    seen += [label] if label != "-" else []
+    return found
+
+
+def subjects_of(sets: dict[str, list[Case]]) -> list[list[str]]:
+    """The questions and answers of each subject."""
+    found: list[list[str]] = []
+    for name, cases in sets.items():
+        if name.startswith("composed"):
+            subjects = read_subjects(HERE / f"subjects_{name[-2:]}.txt")
+            found += [[text for pair in each["first"] + each["back"] for text in pair] for each in subjects]
+        elif not name.startswith("mixed"):
+            for case in cases:
+                own: dict[str, list[str]] = {}
+                for turn in case["turns"]:
+                    own.setdefault(turn["topic"], []).extend((turn["q"], turn["a"]))
+                found += [texts for label, texts in own.items() if label != "-"]
     return found

@@ -31,14 +31,14 @@ from ricordo.topics.subjects import (
     small_observations,
     small_talk_of,
 )
-from ricordo.topics.thresholds import SubjectScale, SubjectWeights, scale_for, unit
+from ricordo.topics.thresholds import Chance, SubjectScale, SubjectWeights, scale_for
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from bench.topics import with_turn  # noqa: E402
 
-from talks import FOLDS, Case, compose, load, mixed, questions_of, untouched  # noqa: E402
+from talks import FOLDS, Case, compose, load, mixed, questions_of, subjects_of, untouched  # noqa: E402
 
 STRONG = ("continuation", "ordinal", "comparison")
 NEVER_AGAINST = frozenset(  # observations that may only count in favour
@@ -49,6 +49,7 @@ NEVER_AGAINST = frozenset(  # observations that may only count in favour
         *("past", "resumes"),
     )
 )
+WITHIN = 8  # directions in which turns of one subject differ
 SHORT = 6  # words of a short question
 NEVER_FOR = ["new_words", "defines", "opens"]
 ARCTIC = 384  # dimensions of the first half of the bilingual embedder
@@ -102,12 +103,17 @@ def direction(rows: np.ndarray, right: np.ndarray, decay: float = 1e-3, steps: i
 
 
 def manner(questions: dict[str, tuple[int, str]], vectors: Vectors, without: int | None = None) -> Manner:
-    """How a question's own vector shows that it opens a subject or takes one up again; without one fold if asked."""
+    """How a message's own vector shows that it opens a subject, takes one up again or is small talk; without one fold
+    if asked."""
     used = {text: kind for text, (fold, kind) in questions.items() if fold != without}
     known = vectors.of(used)
     rows, kinds = np.stack([known[text] for text in used]), np.array(list(used.values()))
-    later = kinds != "later"
-    return {"opens": direction(rows, kinds == "first"), "comes_back": direction(rows[later], kinds[later] == "back")}
+    asks, moves = kinds != "small", (kinds == "first") | (kinds == "back")
+    return {
+        "opens": direction(rows[asks], kinds[asks] == "first"),
+        "comes_back": direction(rows[moves], kinds[moves] == "back"),
+        "chats": direction(rows, ~asks),
+    }
 
 
 def parts_of(embedder: str, vectors: Vectors) -> list[tuple[str, Vectors]]:
@@ -127,7 +133,19 @@ def common_of(sets: dict[str, list[Case]], vectors: Vectors) -> np.ndarray:
     return np.stack([known[text] for text in texts]).mean(axis=0).astype("<f2").astype(np.float32)
 
 
-def chance_of(cases: Sequence[Case], vectors: Vectors, common: np.ndarray) -> list[tuple[float, float]]:
+def within_of(sets: dict[str, list[Case]], vectors: Vectors, size: int = WITHIN) -> np.ndarray:
+    """The directions in which questions and answers of one subject differ most, as they are stored."""
+    rows = []
+    for subject in subjects_of(sets):
+        known = vectors.of(subject)
+        own = np.stack([known[text] for text in subject])
+        rows.append(own - own.mean(axis=0))
+    every = np.concatenate(rows)
+    found = np.linalg.eigh(every.T @ every)[1][:, -size:].T
+    return found.astype("<f2").astype(np.float32)
+
+
+def chance_of(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale) -> Chance:
     """Mean and spread of the cosines of turns with the questions, answers and turns of other subjects after them."""
     found: list[list[float]] = [[], [], []]
     for case in cases:
@@ -137,8 +155,16 @@ def chance_of(cases: Sequence[Case], vectors: Vectors, common: np.ndarray) -> li
                 turns[i].vector for i in range(at) if "-" not in (labels[at], labels[i]) and labels[at] != labels[i]
             ]
             for cosines, row in zip(found, (turn.question.vector, turn.answer.vector, turn.vector), strict=True):
-                cosines += [float(unit(each - common) @ unit(row - common)) for each in others]
-    return [(round(float(np.mean(each)), 3), round(float(np.std(each)), 3)) for each in found]
+                rows = scale.apart(np.stack([row, *others]))
+                cosines += (rows[1:] @ rows[0]).tolist()
+    return tuple((round(float(np.mean(each)), 3), round(float(np.std(each)), 3)) for each in found)
+
+
+def measured(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale) -> SubjectScale:
+    """The scale with what these sets tell of the embedder, before any weight."""
+    scale = replace(scale, common=common_of(sets, vectors), within=within_of(sets, vectors))
+    labelled = [case for name, cases in sets.items() if not name.startswith(("mixed", "composed")) for case in cases]
+    return replace(scale, chance=chance_of(labelled, vectors, scale))
 
 
 def turns_of(case: Case, vectors: Vectors) -> list[TopicTurn]:
@@ -256,7 +282,7 @@ def choices(
         known = talk.known()
         form = form_of(turn.question.text)
         follows = form.kind if talk.active or form.kind == "past" else "no"
-        small = small_observations(turn, small_talk_of(turn.question.text), form, first=not known)
+        small = small_observations(turn, small_talk_of(turn.question.text), form, first=not known) | signs(turn)
         seen = observe(turn, known, scale) if known else {}
         topics = [
             (
@@ -325,10 +351,11 @@ def fit(rows: Sequence[tuple], weight: Sequence[float], *, decay: float, steps: 
 
 
 def train(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale, decay: float, steps: int) -> SubjectScale:
-    """The scale fitted on these sets; composed and mixed sets weigh half, turns without answers a fifth.
+    """The scale fitted on these sets; mixed sets weigh half, turns without answers a fifth.
 
     The manner of a question is told by directions that were fitted without its fold, or it would be trusted too much.
     """
+    scale = measured(sets, vectors, scale)
     questions = questions_of(sets)
     folds = [replace(scale, manner=manner(questions, vectors, fold)) for fold in range(FOLDS)]
     whole = replace(scale, manner=manner(questions, vectors))
@@ -339,12 +366,17 @@ def train(sets: dict[str, list[Case]], vectors: Vectors, scale: SubjectScale, de
 
     rows, weight = [], []
     for name, cases in sets.items():
-        size = sum(len(case["turns"]) for case in cases) * (2 if name.startswith(("composed", "mixed")) else 1)
+        size = sum(len(case["turns"]) for case in cases) * (2 if name.startswith("mixed") else 1)
         for answered, part in ((True, 1.0), (False, 0.2)):
             found = [row for case in cases for row in choices(case, vectors, scale, signs, answered=answered)]
             rows += found
             weight += [part / size] * len(found)
     return replace(whole, weights=fit(rows, weight, decay=decay, steps=steps))
+
+
+def encoded(row: np.ndarray) -> str:
+    """Numbers as they are stored."""
+    return b64encode(row.astype("<f2").tobytes()).decode()
 
 
 def main() -> None:
@@ -353,8 +385,8 @@ def main() -> None:
     parser.add_argument("--cases", type=Path, help="folder with topics_en.jsonl and topics_it.jsonl")
     parser.add_argument("--embedder", default="bilingual", choices=["bilingual", "light"])
     parser.add_argument("--vectors", type=Path, help="file that keeps the vectors between runs")
-    parser.add_argument("--decay", type=float, default=3e-4)
-    parser.add_argument("--steps", type=int, default=250)
+    parser.add_argument("--decay", type=float, default=1e-4)
+    parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--left-out", action="store_true", help="also fit without each set and report it")
     parser.add_argument("--stored", action="store_true", help="report the stored weights instead of fitting")
     parser.add_argument("--write", action="store_true", help="write the weights")
@@ -381,15 +413,12 @@ def main() -> None:
         for name, cases in sets.items():
             print(f"{name}: {joins(cases, vectors, scale)}", flush=True)
         return
-    scale = replace(scale, common=common_of(sets, vectors))
     if options.left_out:
         for kind in kinds:
             others = {name: cases for name, cases in sets.items() if kind not in name}
             trained = train(others, vectors, scale, options.decay, options.steps)
             report([name for name in sets if name.startswith(kind)], trained, sets.__getitem__, "left out")
     trained = train(sets, vectors, scale, options.decay, options.steps)
-    report(list(sets), trained, sets.__getitem__, "in sample")
-    report(list(own), trained, lambda lang: [case for case in own[lang] if untouched(case)], "untouched third")
     if options.write:
         path = ROOT / "src/ricordo/topics/weights.json"
         stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -400,15 +429,15 @@ def main() -> None:
             "small": dict(weights.small),
         }
         for name, part in parts_of(options.embedder, vectors):
-            mean = common_of(sets, part)
-            stored["common"][name] = b64encode(mean.astype("<f2").tobytes()).decode()
-            labelled = [case for kind, cases in sets.items() if kind.split()[0] in kinds for case in cases]
-            print(f"chance of {name}, for thresholds.py: {chance_of(labelled, part, mean)}")
+            found = measured(sets, part, scale)
+            stored["common"][name], stored["within"][name] = encoded(found.common), encoded(found.within)
+            stored["chance"][name] = found.chance
             stored["manner"][name] = {
-                sign: (b64encode(found.astype("<f2").tobytes()).decode(), offset)
-                for sign, (found, offset) in manner(questions_of(sets), part).items()
+                sign: (encoded(row), offset) for sign, (row, offset) in manner(questions_of(sets), part).items()
             }
         path.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    report(list(sets), trained, sets.__getitem__, "in sample")
+    report(list(own), trained, lambda lang: [case for case in own[lang] if untouched(case)], "untouched third")
 
 
 if __name__ == "__main__":

@@ -1139,7 +1139,7 @@ SUMMARIES = base.SummaryWording(
     ),
     user_quoted=("Ha detto: «", "»"),
     assistant_quoted=("In risposta: «", "»"),
-    reported="Alla domanda “{question}” la risposta è stata “{answer}”",
+    reported="A “{question}” la risposta è stata “{answer}”",
     unfinished=(
         r"è|sono|era|erano|ha|hanno|lo|la|li|gli|le|ne|ci|si|questo|questa|questi|queste|quello|quella|quelli|quelle|lui|lei|loro|a|ad|al|allo|alla|ai|agli"
         r"|alle|da|dal|dalla|di|del|della|in|nel|nella|con|senza|su|sul|sulla|per|tra|fra|fino|entro|dopo|prima|circa|quasi|ogni|solo|non|se|quando|mentre|ma"

@@ -85,11 +85,22 @@ def title_of(text: str) -> str:
 
 
 def _mark_grammar(words: list[str], full: list[bool], clause: str) -> None:
-    """Set what the place of a word tells: after "of" a verb is a noun, and a time that only dates names nothing."""
+    """Set what the place of a word tells: after "of" a verb is a noun, and a time that only dates names nothing.
+
+    In "how far ahead should I book the Colosseum" and "come capisco se il pesce è fresco" a verb stands behind the
+    pronoun or the question word; where more follows, that is what the question is about.
+    """
     tables = language(guess_language(clause))
     grammar, bare = tables.followups, [_APOSTROPHE.sub("", fold(word.strip(_EDGES))) for word in words]
     articles = frozenset() if grammar.verb_particles else tables.vocabulary.articles  # not "la compro"
     times = grammar.time_nouns.union(fold(day) for day in tables.calendar.weekday_names)
+    others = grammar.prepositions.union(grammar.articles, tables.vocabulary.articles, tables.topics.definite)
+    for at, word in enumerate(bare[:-2]):
+        if word in grammar.support_verbs and bare[at + 1] in grammar.function_words - others and full[at + 2]:
+            full[at + 2] = False
+            full[:at] = [False] * at if any(full[at + 3 :]) else full[:at]
+        elif word in grammar.manner_words and re.fullmatch(grammar.first_person, bare[at + 1]):
+            full[at + 1] = False
     for at, word in enumerate(bare):
         before = [each for each in bare[max(at - 2, 0) : at] if each not in grammar.articles | grammar.modifiers]
         if word in grammar.verbs and bare[at - 1 : at] and bare[at - 1] in grammar.links | articles:

@@ -9,7 +9,7 @@ weights were fitted.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import TypeVar
 
@@ -249,10 +249,11 @@ def decide_turn(turn: TopicTurn, active_id: str | None, known: Sequence[KnownTop
     follows = form.kind if active or form.kind == "past" else "no"
     if follows == "talk" and form.main in _STRONG:
         return Decision(active_id, "follow-up")
-    small = total(scale.weights.small, small_observations(turn, talk, form, first=not known))
+    manner = manner_of(turn.question.vector, scale)
+    small = total(scale.weights.small, small_observations(turn, talk, form, first=not known) | manner)
     if not known:
         return Decision(None, "small talk", small) if small > 0 else Decision(None, "first")
-    scores = score(turn, form, active_id, known, scale)
+    scores = score(turn, form, manner, active_id, known, scale)
     at = int(scores.argmax())
     most, best = float(scores[at]), known[at].topic.id
     if small > max(most, 0.0) and follows != "past":
@@ -273,11 +274,16 @@ def manner_of(question: Vector, scale: SubjectScale) -> dict[str, float]:
 
 
 def score(
-    turn: TopicTurn, form: QuestionForm, active_id: str | None, known: Sequence[KnownTopic], scale: SubjectScale
+    turn: TopicTurn,
+    form: QuestionForm,
+    manner: dict[str, float],
+    active_id: str | None,
+    known: Sequence[KnownTopic],
+    scale: SubjectScale,
 ) -> FloatArray:
     """How well a turn fits each topic; a new one scores 0."""
     seen = observe(turn, known, scale)
-    shape = form.observations | manner_of(turn.question.vector, scale)
+    shape = form.observations | manner
     weights = scale.weights
     weighted = {name: weights.back.get(name, 0.0) * column for name, column in seen.items()}
     back = sum(weighted.values(), np.zeros(len(known)))
@@ -301,13 +307,14 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], scale: SubjectScale) -
     mean, spread = turn_chance if answer else question_chance
     read = [turns_compared(each.turns) for each in known]
     # Centres and turns, with the question, the whole turn, and the answer.
-    common = scale.common if scale.common.size == turn.vector.size else np.zeros_like(turn.vector)
-    directions = np.stack([turn.question.vector, turn.vector, (answer or turn.question).vector]) - common
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True) + 1e-9
+    if scale.common.size != turn.vector.size:
+        none = np.zeros((1, turn.vector.size), np.float32)
+        scale = replace(scale, common=none[0], within=none)
+    directions = scale.apart(np.stack([turn.question.vector, turn.vector, (answer or turn.question).vector]))
     turns = [each.vector for own in read for each in own]
-    cosines = _cosines(np.stack(turns), directions, common) if turns else np.empty((0, 3))
+    cosines = scale.cosines(np.stack(turns), directions) if turns else np.empty((0, 3))
     count = np.array([max((each.topic.message_count + 1) // 2, 1) for each in known])
-    centres = _cosines(matrix_of(tuple(each.topic.centre for each in known)), directions, common)
+    centres = scale.cosines(matrix_of(tuple(each.topic.centre for each in known)), directions)
     nearest, last = np.empty_like(centres), np.empty_like(centres)
     at = 0
     for row, own in enumerate(read):
@@ -342,14 +349,6 @@ def _lead(values: FloatArray) -> FloatArray:
     others = np.where(values >= order[-1], order[-2:][0], order[-1])
     clipped: FloatArray = np.clip(values - others, -_FAR, _FAR)
     return clipped
-
-
-def _cosines(rows: Vector, directions: Vector, common: Vector) -> FloatArray:
-    """The cosines of rows of length one with directions, once what all texts have in common is taken from the rows."""
-    products = rows @ np.vstack([directions, common]).T
-    length = np.sqrt(np.maximum(1 - 2 * products[:, 3:] + common @ common, 0.01))
-    found: FloatArray = (products[:, :3] - directions @ common) / length
-    return found
 
 
 def _words_shared(turn: TopicTurn, known: Sequence[KnownTopic]) -> dict[str, FloatArray]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ricordo.recall.quantization import bytes_of, vector_of
 
 # Mean and spread of the cosines of a turn with a question, an answer and a turn of another subject in its session,
-# without what all vectors share.
+# without `common` and `within`.
 Chance = tuple[tuple[float, float], ...]
 
 
@@ -34,14 +34,16 @@ class SubjectWeights:
 
 @dataclass(frozen=True, slots=True)
 class SubjectScale:
-    """What whole turns are judged by; `common` is what all vectors share, `manner` a direction and an offset a sign.
+    """What whole turns are judged by; `manner` is a direction and an offset a sign.
 
+    `common` is what all vectors share. `within` are the directions in which turns of one topic differ most.
     `by_words`: the embedder sees words, not meaning.
     """
 
     chance: Chance
     weights: SubjectWeights
     common: "Vector"
+    within: "Vector"
     manner: Mapping[str, tuple["Vector", float]]
     by_words: bool = False
 
@@ -49,16 +51,35 @@ class SubjectScale:
         """This scale with a threshold set by hand, so much above the measured one."""
         return replace(self, chance=tuple((mean + by, spread) for mean, spread in self.chance))
 
+    def apart(self, vectors: "Vector") -> "Vector":
+        """Rows without `common` and `within`, at length one."""
+        left = vectors - self.common
+        left -= left @ self.within.T @ self.within
+        left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-9
+        return left
+
+    def cosines(self, rows: "Vector", directions: "Vector") -> NDArray[np.float64]:
+        """The cosines of rows of length one, without `common` and `within`, with directions that are apart."""
+        products = rows @ np.vstack([directions, self.common, self.within]).T
+        count = len(directions)
+        offset = np.vstack([self.common, self.within]) @ self.common
+        length = 1 - 2 * products[:, count] + offset[0] - ((products[:, count + 1 :] - offset[1:]) ** 2).sum(axis=1)
+        lengths = np.sqrt(np.maximum(length, 0.01))[:, None]
+        found: NDArray[np.float64] = (products[:, :count] - directions @ self.common) / lengths
+        return found
+
 
 _FITTED = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(encoding="utf-8"))
 
 
-def _subjects(embedder: str, chance: Chance) -> SubjectScale:
+def _subjects(embedder: str) -> SubjectScale:
     """The scale with what training/topics fits: weights by meaning or by words, and the manner for each embedder."""
     kind = "words" if embedder.startswith("light") else "meaning"
     manner = {name: (_decoded(row), offset) for name, (row, offset) in _FITTED["manner"].get(embedder, {}).items()}
-    common = _decoded(_FITTED["common"].get(embedder, ""))
-    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), common, manner, kind == "words")
+    chance = tuple((mean, spread) for mean, spread in _FITTED["chance"][embedder])
+    common = _decoded(_FITTED["common"][embedder])
+    within = _decoded(_FITTED["within"][embedder]).reshape(-1, common.size)
+    return SubjectScale(chance, SubjectWeights(**_FITTED[kind]), common, within, manner, kind == "words")
 
 
 def _decoded(row: str) -> "Vector":
@@ -113,12 +134,12 @@ def scale(mean: float, spread: float) -> Scale:
 
 # By name without the version of the weights: a new export of the same model keeps its thresholds.
 _MEASURED: dict[str, Scale] = {
-    name: replace(scale(*consecutive), subjects=_subjects(name, unrelated))
-    for name, consecutive, unrelated in (
-        ("arctic-s-int8+use-multilingual-v3", (0.548, 0.099), ((0.047, 0.073), (0.046, 0.074), (0.072, 0.080))),
-        ("arctic-s-int8", (0.825, 0.047), ((0.122, 0.103), (0.142, 0.109), (0.180, 0.111))),
-        ("use-multilingual-v3", (0.272, 0.167), ((0.034, 0.084), (0.024, 0.083), (0.043, 0.090))),
-        ("light-256", (0.129, 0.140), ((0.019, 0.080), (0.027, 0.076), (0.035, 0.079))),
+    name: replace(scale(mean, spread), subjects=_subjects(name))
+    for name, mean, spread in (
+        ("arctic-s-int8+use-multilingual-v3", 0.548, 0.099),
+        ("arctic-s-int8", 0.825, 0.047),
+        ("use-multilingual-v3", 0.272, 0.167),
+        ("light-256", 0.129, 0.140),
     )
 }
 
