@@ -16,7 +16,7 @@ from ricordo.errors import DamageError
 from ricordo.records.service import Damage
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
 from ricordo.records.values import canonical
-from ricordo.stores.archive.block import DamagedBlock
+from ricordo.stores.archive.block import DamagedBlock, MessageRow
 from ricordo.stores.topic_rules import unpacked, with_messages
 
 BlockBodies = Callable[[str, Sequence[str]], Mapping[str, bytes]]  # session id, block ids -> the blocks' bytes
@@ -136,7 +136,7 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
     for turn in turns:
         if turn.archived:
             wanted.setdefault(turn.session_id, {})[turn.block_id or ""] = None
-    words: dict[tuple[str, str], Mapping[str, list[Message]] | DamagedBlock] = {}
+    words: dict[tuple[str, str], Mapping[str, tuple[MessageRow, ...]] | DamagedBlock] = {}
     for session_id, block_ids in wanted.items():
         found = bodies(session_id, list(block_ids))
         for block_id in block_ids:
@@ -144,7 +144,7 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
     return [_spoken(turn, words[turn.session_id, turn.block_id or ""]) if turn.archived else turn for turn in turns]
 
 
-def _words(block_id: str, body: bytes | None) -> Mapping[str, list[Message]] | DamagedBlock:
+def _words(block_id: str, body: bytes | None) -> Mapping[str, tuple[MessageRow, ...]] | DamagedBlock:
     try:
         if body is None:
             raise DamagedBlock(block_id, "it is gone")
@@ -153,7 +153,7 @@ def _words(block_id: str, body: bytes | None) -> Mapping[str, list[Message]] | D
         return error
 
 
-def _spoken(turn: Turn, words: Mapping[str, list[Message]] | DamagedBlock) -> Turn:
+def _spoken(turn: Turn, words: Mapping[str, tuple[MessageRow, ...]] | DamagedBlock) -> Turn:
     if isinstance(words, dict):
         if turn.id in words:
             return with_messages(turn, words[turn.id])
