@@ -110,12 +110,12 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
 def plain_turns(owner: Owner, rows: Sequence[Any]) -> list[Turn]:
     """The turns behind rows. Those of a short page are kept: every context of a talk reads them again.
 
-    Not one with metadata, which could be changed.
+    Not one with metadata, which could be changed, nor one without words, which are in a block.
     """
 
     def is_kept(row: Any) -> bool:
         query, response, metadata, details = row[5], row[8], row[11], row[12]
-        return not (metadata or details) and len(query or "") + len(response or "") <= LONGEST_KEPT
+        return not (metadata or details) and 0 < len(query or "") + len(response or "") <= LONGEST_KEPT
 
     short = len(rows) <= SHORT_PAGE
     return [kept_turn(owner, row) if short and is_kept(row) else row_to_turn(owner, row) for row in rows]
