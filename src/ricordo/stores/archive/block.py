@@ -268,7 +268,7 @@ def unpack(block: bytes, block_id: str = "(unnamed)") -> tuple[Message, ...]:
 
 
 def unpack_rows(block: bytes, block_id: str) -> list[MessageRow]:
-    """The same as plain tuples, which take half the memory and no time of the garbage collector."""
+    """The same as plain tuples, which take half the memory and hardly any time of the garbage collector."""
     info = inspect(block, block_id)
     try:
         plain = codec_for(info.codec, info.dictionary).decompress(block[_HEADER.size :], info.plain_bytes)
