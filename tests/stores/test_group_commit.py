@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from functools import partial
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 import pytest
 
-from ricordo.stores.group_commit import MOST, GroupCommit, Ticket
+from ricordo.stores.group_commit import CROWD, MOST, GroupCommit, Ticket
 
 
 class Recorder:
@@ -70,6 +70,26 @@ def test_those_who_wait_are_served_together() -> None:
     outcomes = queued_behind_one(recorder, group, [Ticket(lambda n=n: n) for n in range(10)])
     assert outcomes == list(range(10))
     assert recorder.batches == [1, 10]
+
+
+def test_a_crowd_wakes_one_by_one() -> None:
+    """Each wakes the next one, so that all of them come back; one who was interrupted meanwhile is left out."""
+    recorder = Recorder()
+    outcomes = queued_behind_one(recorder, GroupCommit(recorder.serve), [Ticket(lambda n=n: n) for n in range(80)])
+    assert outcomes == list(range(80))
+    assert recorder.batches == [1, 80]
+    batch = [Ticket(lambda: None) for _ in range(CROWD + 3)]
+    batch[0].leads = batch[2].left = True
+    for ticket in batch:
+        ticket.wake = Lock()
+        ticket.wake.acquire()
+    GroupCommit(recorder.serve)._lead(batch)
+    _, first, _, *others = batch
+    assert [ticket for ticket in batch if ticket.wake and not ticket.wake.locked()] == [first]
+    woken = first
+    for ticket in others:
+        assert woken.following is ticket
+        woken = ticket
 
 
 def test_a_leader_waits_for_those_who_came_before() -> None:

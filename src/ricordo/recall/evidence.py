@@ -8,7 +8,6 @@ Each function of evidence takes the index and the question and returns one numbe
 None when the question has nothing of that kind; `ranking` weighs and adds them.
 """
 
-import math
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language_of
+from ricordo.recall.index import idf
 from ricordo.recall.quantization import Vectors, similarities
 
 if TYPE_CHECKING:
@@ -267,9 +267,9 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
     links = index.links
     weigh = _weighed_one_by_one if index.is_large else _weighed_at_once
     total, said, holders = weigh(index, [(asked[at][1], found[at]) for at in chosen])
-    worths = np.array([_idf(count + _ELSEWHERE, each) for each in holders])
+    worths = np.array([idf(count + _ELSEWHERE, each) for each in holders])
     best = float(total.max(initial=0, where=allowed))
-    weight = float(worths.sum() + sizes.count(0) * _idf(count + _ELSEWHERE, 0))
+    weight = float(worths.sum() + sizes.count(0) * idf(count + _ELSEWHERE, 0))
     around = _said_around(links, said, _leading(total, allowed, best))
     contained = float((worths @ around.any(axis=1)).max(initial=0))
     doubt = _DOUBT.get(_language(question), _DOUBT_ELSE)
@@ -303,7 +303,7 @@ def _weighed_at_once(index: "OwnerIndex", words: Sequence["_Said"]) -> _Weighed:
     for beside in (links.before, links.two_before, links.after):
         times += lent[:, beside]
     times /= times + links.norm
-    times *= np.array([[_idf(count, each)] for each in holders], dtype=np.float32)
+    times *= np.array([[idf(count, each)] for each in holders], dtype=np.float32)
     return times.sum(axis=0)[:count], said, holders
 
 
@@ -313,12 +313,12 @@ def _weighed_one_by_one(index: "OwnerIndex", words: Sequence["_Said"]) -> _Weigh
     said = np.zeros((len(words), count + 1), dtype=np.bool_)
     holders: list[int] = []
     # The last place of these stands for neighbours beyond the ends of sessions.
-    total, times, part = (np.zeros(count + 1, dtype=np.float32) for _ in range(3))
+    total, times = np.zeros(count + 1, dtype=np.float32), np.zeros(count + 1, dtype=np.float32)
     for place, (variants, matches) in enumerate(words):
         if column := index.column(variants, matches):
             said[place] = column.said
             holders.append(column.holders)
-            total += np.multiply(column.share, np.float32(_idf(count, column.holders)), out=part)
+            total += column.score
             continue
         for each in matches:  # the variants of a word: a message may contain two
             times[each.rows] += each.counts
@@ -329,7 +329,7 @@ def _weighed_one_by_one(index: "OwnerIndex", words: Sequence["_Said"]) -> _Weigh
         reached = np.concatenate((rows, links.after[rows], links.two_after[rows], links.before[rows]))
         score = times[reached]
         score /= score + links.norm[reached]
-        score *= np.float32(_idf(count, len(rows)))
+        score *= np.float32(idf(count, len(rows)))
         total[reached] += score
         times[reached] = 0
     return total[:count], said, holders
@@ -385,11 +385,6 @@ def _said_around(links: "Links", said: NDArray[np.bool_], rows: "Rows") -> NDArr
     """Which words each of some rows, the two before it and the one after it contain: words x 4 x rows."""
     around = np.concatenate((rows, links.before[rows], links.two_before[rows], links.after[rows]))
     return said.take(around, axis=1).reshape(len(said), 4, len(rows))
-
-
-def _idf(count: int, holders: int) -> float:
-    """The inverse document frequency of a word that occurs in so many messages."""
-    return math.log(1 + (count - holders + 0.5) / (holders + 0.5))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ owner only, so nothing of another can leak into it. Rows are never removed: afte
 from the store, which takes a fraction of a second for 100,000 messages.
 """
 
+import math
 import threading
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -475,11 +476,16 @@ class OwnerIndex:
             return QuantizedVectors(self._vectors.array[numbers], self._scales.array[numbers]).floats()
 
 
+def idf(count: int, holders: int) -> float:
+    """The inverse document frequency of a word that occurs in so many messages."""
+    return math.log(1 + (count - holders + 0.5) / (holders + 0.5))
+
+
 class WordColumn:
     """How often a word occurs in each row, alone and with what neighbours lend; the last place is no row.
 
     Rows are only added, so what is known of earlier ones holds, except beside new ones. What a search asks for is made
-    again when rows were added: which rows have it (`said`), and BM25 without the word's rarity (`share`).
+    again when rows were added: which rows have it (`said`), and its part of BM25 (`score`).
     """
 
     def __init__(self) -> None:
@@ -507,7 +513,8 @@ class WordColumn:
             self.lent[rows] = self.times[rows]
             for beside in (links.before[rows], links.two_before[rows], links.after[rows]):
                 self.lent[rows] += links.lending[beside] * self.times[beside]
-        self.said, self.share = self.times > 0, self.lent / (self.lent + links.norm)
+        self.said, self.score = self.times > 0, self.lent / (self.lent + links.norm)
+        self.score *= np.float32(idf(count, self.holders))
         self._known = count
 
 

@@ -2,10 +2,12 @@
 
 In: operations from many threads. Out: the result or error of each, after its commit. A caller that finds no leader
 becomes the leader at once, so that a single caller needs no thread switch. The others wait, each on its own lock, until
-their result is ready or they become the leader of the next commit.
+their result is ready or they become the leader of the next commit. If many wait, each one wakes the next: all at once
+they would only compete for the interpreter.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from threading import Lock
 from time import monotonic
 from typing import Any, TypeVar
@@ -13,6 +15,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 MOST = 256  # operations in one commit: bounds how long the first of them waits for the last
+CROWD = 32  # callers; more are not woken at once
 PATIENCE = 0.005  # most seconds that a leader waits for other callers: a flush of a slow disk
 
 
@@ -33,6 +36,8 @@ class Ticket:
     error: BaseException | None = None
     leads = False
     wake: "Lock | None" = None
+    left = False  # its caller was interrupted and waits no more
+    following: "Ticket | None" = None  # whom it wakes once it is awake itself
 
     def __init__(self, operation: Any, *, alone: bool = False) -> None:
         self.operation = operation
@@ -85,7 +90,11 @@ class GroupCommit:
                     self._pass_on()
         else:
             if ticket.wake is not None:
-                self._follow(ticket, ticket.wake)
+                try:
+                    self._follow(ticket, ticket.wake)
+                finally:
+                    if ticket.following is not None:
+                        _wake(ticket.following)
             if ticket.leads:
                 if self._expected > 1 and not ticket.alone:
                     self._gather(ticket)
@@ -109,9 +118,12 @@ class GroupCommit:
                 if gathers:
                     self._patience = min(monotonic() - begun, PATIENCE)
                 self._pass_on()
-            for ticket in batch:
-                if ticket.wake is not None and not ticket.leads:
-                    ticket.wake.release()
+                served = [ticket for ticket in batch if not (ticket.leads or ticket.left)]
+                if crowded := len(served) > CROWD:
+                    for ticket, following in pairwise(served):
+                        ticket.following = following
+            for ticket in served[:1] if crowded else served:
+                _wake(ticket)
 
     def _gather(self, ticket: Ticket) -> None:
         """Wait for the callers of the last batch before the next one."""
@@ -128,6 +140,7 @@ class GroupCommit:
             wake.acquire(timeout=patience)
         except BaseException:
             with self._mutex:
+                ticket.left = True
                 if ticket in self._waiting:
                     self._waiting.remove(ticket)
                     if ticket.leads:
@@ -152,3 +165,8 @@ class GroupCommit:
                 successor.wake.release()
         else:
             self._led = False
+
+
+def _wake(ticket: Ticket) -> None:
+    if ticket.wake is not None:
+        ticket.wake.release()

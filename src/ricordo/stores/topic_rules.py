@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Message, Turn, checksum, message_id, turn_id_of
-from ricordo.stores.archive.block import DamagedBlock, pack, unpack
+from ricordo.stores.archive.block import DamagedBlock, MessageRow, pack, unpack_rows
 
 
 def shelf_after(shelf: TopicShelf, change: TopicChange) -> TopicShelf:
@@ -86,15 +86,16 @@ def as_counted(change: TopicChange, actual: Mapping[int, int]) -> tuple[Topic, .
 
 
 @lru_cache(maxsize=1_024)
-def unpacked(block_id: str, body: bytes) -> Mapping[str, list[Message]]:
+def unpacked(block_id: str, body: bytes) -> Mapping[str, tuple[MessageRow, ...]]:
     """The messages of a block by turn id; DamagedBlock if it cannot be read.
 
     The blocks of an active session are read with every question, so the latest ones are cached; erasing clears the
     cache.
     """
-    found: dict[str, list[Message]] = {}
-    for message in unpack(body, block_id):
-        found.setdefault(turn_id_of(message.id), []).append(message)
+    found: dict[str, tuple[MessageRow, ...]] = {}
+    for row in unpack_rows(body, block_id):
+        turn_id = turn_id_of(row[0])
+        found[turn_id] = (*found.get(turn_id, ()), row)
     return found
 
 
@@ -106,17 +107,16 @@ def rewritten(block: Block, staying: Mapping[str, int]) -> Block | None:
     if not staying:
         return None
     try:
-        messages = [
-            each for turn_id, said in unpacked(block.id, block.body).items() if turn_id in staying for each in said
-        ]
+        said = unpacked(block.id, block.body)
+        messages = [Message(*row) for turn_id, rows in said.items() if turn_id in staying for row in rows]
     except DamagedBlock:
         return None
     return replace(block, turn_numbers=tuple(sorted(staying.values())), body=pack(messages))
 
 
-def with_messages(turn: Turn, messages: Iterable[Message]) -> Turn:
+def with_messages(turn: Turn, rows: Iterable[MessageRow]) -> Turn:
     """An archived turn with the messages from its block."""
-    by_id = {message.id: message for message in messages}
+    by_id = {row[0]: Message(*row) for row in rows}
     question = by_id.pop(message_id(turn.id, "query"), None)
     answer = by_id.pop(message_id(turn.id, "response"), None)
     return Turn(  # not `replace`, which takes three times as long: a context reads dozens

@@ -15,7 +15,7 @@ from ricordo.errors import DamageError
 from ricordo.records.service import Damage
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
 from ricordo.records.values import canonical
-from ricordo.stores.archive.block import DamagedBlock
+from ricordo.stores.archive.block import DamagedBlock, MessageRow
 from ricordo.stores.topic_rules import unpacked, with_messages
 
 BlockBodies = Callable[[str, Sequence[str]], Mapping[str, bytes]]  # session id, block ids -> the blocks' bytes
@@ -109,12 +109,12 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
 def plain_turns(owner: Owner, rows: Sequence[Any]) -> list[Turn]:
     """The turns of rows. Those of a short page are cached, because every context of a session reads them again.
 
-    A turn with metadata, which a caller could change, is not cached.
+    A turn with metadata, which a caller could change, is not cached, nor one whose words are in a block.
     """
 
     def is_kept(row: Any) -> bool:
         query, response, metadata, details = row[5], row[8], row[11], row[12]
-        return not (metadata or details) and len(query or "") + len(response or "") <= LONGEST_KEPT
+        return not (metadata or details) and 0 < len(query or "") + len(response or "") <= LONGEST_KEPT
 
     short = len(rows) <= SHORT_PAGE
     return [kept_turn(owner, row) if short and is_kept(row) else row_to_turn(owner, row) for row in rows]
@@ -135,7 +135,7 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
     for turn in turns:
         if turn.archived:
             wanted.setdefault(turn.session_id, {})[turn.block_id or ""] = None
-    words: dict[tuple[str, str], Mapping[str, list[Message]] | DamagedBlock] = {}
+    words: dict[tuple[str, str], Mapping[str, tuple[MessageRow, ...]] | DamagedBlock] = {}
     for session_id, block_ids in wanted.items():
         found = bodies(session_id, list(block_ids))
         for block_id in block_ids:
@@ -143,7 +143,7 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
     return [_spoken(turn, words[turn.session_id, turn.block_id or ""]) if turn.archived else turn for turn in turns]
 
 
-def _words(block_id: str, body: bytes | None) -> Mapping[str, list[Message]] | DamagedBlock:
+def _words(block_id: str, body: bytes | None) -> Mapping[str, tuple[MessageRow, ...]] | DamagedBlock:
     try:
         if body is None:
             raise DamagedBlock(block_id, "it is gone")
@@ -152,7 +152,7 @@ def _words(block_id: str, body: bytes | None) -> Mapping[str, list[Message]] | D
         return error
 
 
-def _spoken(turn: Turn, words: Mapping[str, list[Message]] | DamagedBlock) -> Turn:
+def _spoken(turn: Turn, words: Mapping[str, tuple[MessageRow, ...]] | DamagedBlock) -> Turn:
     if isinstance(words, dict):
         if turn.id in words:
             return with_messages(turn, words[turn.id])

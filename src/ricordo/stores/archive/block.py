@@ -55,7 +55,10 @@ def encode(messages: Sequence[Message]) -> bytes:
     return bytes(out)
 
 
-def decode(plain: bytes, count: int) -> tuple[Message, ...]:
+MessageRow = tuple[Any, ...]  # the fields of a message, in order, up to the last one that has a value
+
+
+def decode(plain: bytes, count: int) -> list[MessageRow]:
     """The `count` messages that `encode` wrote; ValueError if it cannot have written these bytes."""
     if count > len(plain):  # every message takes at least one byte
         raise ValueError(f"{count} messages cannot fit in {len(plain)} bytes")
@@ -69,10 +72,10 @@ def decode(plain: bytes, count: int) -> tuple[Message, ...]:
     contents = [reader.take(length).decode("utf-8", "surrogatepass") for length in lengths]
     if reader.left:
         raise ValueError(f"{reader.left} bytes too many")
-    columns = zip(ids, roles, contents, moments, tokens, strict=True)
+    rows = list(zip(ids, roles, contents, moments, tokens, strict=True))
     if not extras:
-        return tuple([Message(*row) for row in columns])
-    return tuple([Message(*row, **_fields_of(extras.get(index))) for index, row in enumerate(columns)])
+        return rows
+    return [(*row, *_fields_of(extras[index])) if index in extras else row for index, row in enumerate(rows)]
 
 
 def _extra_of(message: Message) -> dict[str, object]:
@@ -91,16 +94,10 @@ def _extra_of(message: Message) -> dict[str, object]:
     return extra
 
 
-def _fields_of(extra: dict[str, Any] | None) -> dict[str, Any]:
-    if not extra:
-        return {}
-    return {
-        "chunk_ids": tuple(extra.get("c", ())),
-        "metadata": extra.get("m", {}),
-        "tool_calls": tuple(extra.get("t", ())),
-        "tool_call_id": extra.get("r"),
-        "name": extra.get("n"),
-    }
+def _fields_of(extra: dict[str, Any]) -> MessageRow:
+    return (
+        tuple(extra.get("c", ())), extra.get("m", {}), tuple(extra.get("t", ())), extra.get("r"), extra.get("n"),
+    )  # fmt: skip
 
 
 def _json(value: object) -> str:
@@ -267,6 +264,11 @@ def pack(messages: Sequence[Message]) -> bytes:
 
 def unpack(block: bytes, block_id: str = "(unnamed)") -> tuple[Message, ...]:
     """The messages of a block, exactly as they were packed; DamagedBlock if any part of it is damaged."""
+    return tuple([Message(*row) for row in unpack_rows(block, block_id)])
+
+
+def unpack_rows(block: bytes, block_id: str) -> list[MessageRow]:
+    """The same as plain tuples, which take half the memory and hardly any time of the garbage collector."""
     info = inspect(block, block_id)
     try:
         plain = codec_for(info.codec, info.dictionary).decompress(block[_HEADER.size :], info.plain_bytes)

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
-from ricordo.records.turns import Block, IndexedTurn, Message, Owner, Turn, TurnVectors, message_id
-from ricordo.stores.archive.block import DamagedBlock
+from ricordo.records.turns import Block, IndexedTurn, Owner, Turn, TurnVectors, message_id
+from ricordo.stores.archive.block import DamagedBlock, MessageRow
 from ricordo.stores.derived_rows import (
     BLOCK_COLUMNS,
     TOPIC_COLUMNS,
@@ -43,7 +43,7 @@ VECTORS_PER_PAGE = 1000
 INDEXED_PER_PAGE = 8000
 
 Key = dict[str, Any]
-Messages = Mapping[str, Mapping[str, Sequence[Message]]]  # block id, turn id -> messages
+Messages = Mapping[str, Mapping[str, Sequence[MessageRow]]]  # block id, turn id -> messages
 
 _TURN_NAMES = TURN_COLUMNS.split(", ")
 _SESSION_ID, _BLOCK_ID = _TURN_NAMES.index("session_id"), _TURN_NAMES.index("block_id")
@@ -179,8 +179,8 @@ class DeletedTurn(NamedTuple):
         """How many messages its topic counted."""
         asked = self.asked
         if self.archived and self.block_id and self.block_id in archived:
-            messages = archived[self.block_id].get(self.turn_id, ())
-            asked = any(message.id == message_id(self.turn_id, "query") for message in messages)
+            rows = archived[self.block_id].get(self.turn_id, ())
+            asked = any(row[0] == message_id(self.turn_id, "query") for row in rows)
         return asked + self.answered
 
 
