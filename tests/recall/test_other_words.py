@@ -17,7 +17,7 @@ from ricordo.recall.embedders.multilingual import (
 )
 from ricordo.recall.evidence import question_words, spellings, terms, word_evidence
 from ricordo.recall.index import OwnerIndex, Row
-from ricordo.recall.index_state import ends_with_question
+from ricordo.recall.index_state import ends_with_question, shows
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
 from ricordo.recall.ranking import RankedMessage, RecallQuestion, rank, weights_for
 
@@ -73,8 +73,19 @@ def test_a_statement_stands_before_a_question() -> None:
     assert [hit.message_id for hit in ask(a_past(asked, told), "where is the spare key", towards(0), 2)] == ["2", "1"]
     assert ends_with_question("Really?!")
     assert ends_with_question("Davvero? 😀")
+    assert ends_with_question("What do you think? [image: a red kayak on a roof]")
+    assert ends_with_question("Che ne dici? [file: preventivo.pdf] [image]")
+    assert not ends_with_question("Why? [sic]")
     assert not ends_with_question("What? No.")
     assert not ends_with_question("")
+
+
+def test_a_question_that_shows_something_is_no_mere_question() -> None:
+    """Of two equally similar questions the one with a picture comes first: the picture tells something."""
+    shown = said(1, "Where do we keep the spare key? [image: a blue jar]", towards(0))
+    asked = said(2, "In a blue jar, image or not: where do we keep the spare key?", towards(0))
+    assert [shows(text) for text in ("Look [image]", "[file: a.pdf] there", "Look [1]")] == [True, False, False]
+    assert [hit.message_id for hit in ask(a_past(shown, asked), "spare key", towards(0), 2)] == ["1", "2"]
 
 
 def test_the_answer_to_a_similar_question_is_found() -> None:

@@ -158,7 +158,7 @@ def _variants(word: str) -> tuple[int, ...]:
     return tuple(sorted(variants))
 
 
-WORDS_VERSION = 1  # to be raised when the code of `terms` gives other terms, or rows other marks
+WORDS_VERSION = 2  # to be raised when the code of `terms` gives other terms, or rows other marks
 
 
 def words_version() -> int:
