@@ -34,7 +34,9 @@ def message(
     vector = vectors_to_blobs(EMBEDDER.embed_passages([indexed]))[0] if embedded else None
     moment = at or START + timedelta(hours=number)
     signs = ends_with_question(text), shows(text)
-    return Row(str(number), session, number, 0, moment, role, terms(indexed), vector, agent, speaker, topic, tags, *signs)
+    return Row(
+        str(number), session, number, 0, moment, role, terms(indexed), vector, agent, speaker, topic, tags, *signs
+    )
 
 
 def index_of(*rows: Row) -> OwnerIndex:
