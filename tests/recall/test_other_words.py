@@ -15,7 +15,14 @@ from ricordo.recall.embedders.multilingual import (
     QuestionProjection,
     question_projection,
 )
-from ricordo.recall.evidence import question_words, spellings, terms, word_evidence
+from ricordo.recall.evidence import (
+    answer_evidence,
+    meaning_evidence,
+    question_words,
+    spellings,
+    terms,
+    word_evidence,
+)
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.index_state import ends_with_question, shows
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
@@ -96,6 +103,21 @@ def test_the_answer_to_a_similar_question_is_found() -> None:
     hits = ask(a_past(asked, reply, other), "Who is my physician?", towards(0), 30)
     found = [hit.message_id for hit in hits]
     assert found.index("2") < found.index("3")
+
+
+def test_a_long_question_has_an_answer_and_a_page_is_hardly_one() -> None:
+    """What follows a question of thirty words answers it; what follows a page, and a page itself, does so less."""
+    long, page = (" ".join(f"word{at}" for at in range(count)) for count in (30, 400))
+    found = []
+    for asking, reply in ((long, "Ferraris"), (page, "Ferraris"), (long, page)):
+        rows = [said(at, text, towards(at), session="s") for at, text in ((0, f"{asking}, which doctor?"), (1, reply))]
+        index = a_past(*rows)
+        meaning = meaning_evidence(index, towards(0), index.lengths * 0, np.ones(len(index), dtype=np.bool_))
+        answers = answer_evidence(index, meaning)
+        assert answers is not None
+        found.append(float(answers[1]))
+    assert found[0] > 5 * found[2] > 0
+    assert found[1] == 0
 
 
 def test_a_page_does_not_stand_before_a_sentence() -> None:
