@@ -40,8 +40,11 @@ def _ask_again(memory: Memory) -> None:
 def test_a_history_makes_its_own_questions(cli: Cli, past: Path) -> None:
     """Quotes, follow-ups and facts that replaced others become questions, and the database is only read."""
     before = past.read_bytes()
-    ran = cli("eval", "-u", "anna", *LIGHT, "--json")
+    ran = cli("eval", "-u", "anna", *LIGHT, "--json", "--answers")
     assert ran.code == 0, ran.err
+    refused = {each["kind"]: each["refused"] for each in ran.document["questions"]}
+    assert refused["correction"] is None
+    assert refused["quoted"] is not None
     kinds = {each["kind"] for each in ran.document["questions"]}
     assert kinds == {"quoted", "follow-up", "correction"}
     [figures] = ran.document["variants"]

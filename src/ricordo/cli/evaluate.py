@@ -64,6 +64,7 @@ class EvalQuestion:
     expected: frozenset[str]
     outdated: frozenset[str] = frozenset()
     asked_in: str = ""  # the turn that asked it, which is no answer to it
+    is_fact: bool = False  # the text of a fact: a search finds its message, but no reader answers a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +319,7 @@ def own_questions(memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
         older = [each for each in facts if each.superseded_by == fact.id]
         outdated = frozenset(source.message_id for each in older for source in each.sources) - sources
         kind = "correction" if outdated else "fact"
-        yield EvalQuestion(f"{fact.id}:{kind}", user_id, fact.text, kind, sources, outdated)
+        yield EvalQuestion(f"{fact.id}:{kind}", user_id, fact.text, kind, sources, outdated, is_fact=True)
 
 
 def _used(turn: Turn, receipt: Receipt, said: Mapping[str, str]) -> frozenset[str]:
@@ -387,7 +388,7 @@ def _outcome(variant: str, memory: Memory, question: EvalQuestion, budget: int, 
         rank=first + 1,
         shares=shares,
         outdated_first=bool(outdated) and (first < 0 or min(outdated) < first),
-        refused=_refused(memory, question) if answers or not wanted else None,
+        refused=_refused(memory, question) if not wanted or (answers and not question.is_fact) else None,
         tokens=tokens,
         milliseconds=spent,
     )
