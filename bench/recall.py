@@ -26,7 +26,7 @@ from ricordo.recall.embedders import Embedder, EmbedderError
 from ricordo.recall.embedders.selection import embedder_for
 from ricordo.recall.evidence import question_words, terms
 from ricordo.recall.index import OwnerIndex, Row
-from ricordo.recall.index_state import ends_with_question
+from ricordo.recall.index_state import ends_with_question, shows
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
 from ricordo.recall.ranking import DEFAULT_WEIGHTS, EvidenceWeights, RecallQuestion, rank_all, weights_for
 
@@ -124,6 +124,7 @@ def _index(conversation: Conversation, blobs: Sequence[bytes] | None, dimensions
                 vector=blobs[number] if blobs else None,
                 speaker=unit.speaker,
                 asks=ends_with_question(unit.text),
+                shows=shows(unit.text),
             )
             for number, unit in enumerate(conversation.units)
         ),

@@ -40,13 +40,17 @@ def _ask_again(memory: Memory) -> None:
 def test_a_history_makes_its_own_questions(cli: Cli, past: Path) -> None:
     """Quotes, follow-ups and facts that replaced others become questions, and the database is only read."""
     before = past.read_bytes()
-    ran = cli("eval", "-u", "anna", *LIGHT, "--json")
+    ran = cli("eval", "-u", "anna", *LIGHT, "--json", "--answers")
     assert ran.code == 0, ran.err
+    refused = {each["kind"]: each["refused"] for each in ran.document["questions"]}
+    assert refused["correction"] is None
+    assert refused["quoted"] is not None
     kinds = {each["kind"] for each in ran.document["questions"]}
     assert kinds == {"quoted", "follow-up", "correction"}
     [figures] = ran.document["variants"]
     assert figures["R@10"] == 1.0
     assert figures["outdated first"].endswith("of 1")
+    assert figures["quoted (1), R@10"] == 1.0
     assert past.read_bytes() == before
 
 
@@ -58,6 +62,9 @@ def test_two_variants_are_compared_question_by_question(cli: Cli, past: Path, tm
     ran = cli("eval", "-u", "anna", *arguments, "--plot", str(picture), "-o", str(written))
     assert ran.code == 0, ran.err
     assert "recall_messages=3" in ran.out
+    assert "kept its place" in ran.out
+    assert "refused" not in ran.out
+    assert "wrote" in ran.err
     assert picture.read_text().count("<rect") == 6
     assert json.loads(written.read_text())["compared"] == []
 
@@ -204,6 +211,7 @@ def test_a_variant_that_cannot_be_is_refused_first(cli: Cli, past: Path) -> None
     """An unknown embedder and a setting without a value are named before anything is measured."""
     assert past.exists()
     assert "moon" in cli("eval", "-u", "anna", "--variant", "embedder=light", "--variant", "embedder=moon").err
+    assert "give --variant twice" in cli("eval", "-u", "anna", *LIGHT, "--compare").err
     assert "name=value" in cli("eval", "-u", "anna", "--variant", "light").err
 
 

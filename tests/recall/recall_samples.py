@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ricordo.recall.embedders.light import DeterministicEmbedder
 from ricordo.recall.evidence import terms
 from ricordo.recall.index import OwnerIndex, Row
-from ricordo.recall.index_state import ends_with_question, indexed_text, speaker_in
+from ricordo.recall.index_state import ends_with_question, indexed_text, shows, speaker_in
 from ricordo.recall.quantization import vectors_to_blobs
 
 START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
@@ -33,8 +33,10 @@ def message(
     indexed = indexed_text(text, speaker)
     vector = vectors_to_blobs(EMBEDDER.embed_passages([indexed]))[0] if embedded else None
     moment = at or START + timedelta(hours=number)
-    asks = ends_with_question(text)
-    return Row(str(number), session, number, 0, moment, role, terms(indexed), vector, agent, speaker, topic, tags, asks)
+    signs = ends_with_question(text), shows(text)
+    return Row(
+        str(number), session, number, 0, moment, role, terms(indexed), vector, agent, speaker, topic, tags, *signs
+    )
 
 
 def index_of(*rows: Row) -> OwnerIndex:

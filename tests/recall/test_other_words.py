@@ -15,9 +15,16 @@ from ricordo.recall.embedders.multilingual import (
     QuestionProjection,
     question_projection,
 )
-from ricordo.recall.evidence import question_words, spellings, terms, word_evidence
+from ricordo.recall.evidence import (
+    answer_evidence,
+    meaning_evidence,
+    question_words,
+    spellings,
+    terms,
+    word_evidence,
+)
 from ricordo.recall.index import OwnerIndex, Row
-from ricordo.recall.index_state import ends_with_question
+from ricordo.recall.index_state import ends_with_question, shows
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
 from ricordo.recall.ranking import RankedMessage, RecallQuestion, rank, weights_for
 
@@ -73,8 +80,19 @@ def test_a_statement_stands_before_a_question() -> None:
     assert [hit.message_id for hit in ask(a_past(asked, told), "where is the spare key", towards(0), 2)] == ["2", "1"]
     assert ends_with_question("Really?!")
     assert ends_with_question("Davvero? 😀")
+    assert ends_with_question("What do you think? [image: a red kayak on a roof]")
+    assert ends_with_question("Che ne dici? [file: preventivo.pdf] [image]")
+    assert not ends_with_question("Why? [sic]")
     assert not ends_with_question("What? No.")
     assert not ends_with_question("")
+
+
+def test_a_question_that_shows_something_is_no_mere_question() -> None:
+    """Of two equally similar questions the one with a picture comes first: the picture tells something."""
+    shown = said(1, "Where do we keep the spare key? [image: a blue jar]", towards(0))
+    asked = said(2, "In a blue jar, image or not: where do we keep the spare key?", towards(0))
+    assert [shows(text) for text in ("Look [image]", "[file: a.pdf] there", "Look [1]")] == [True, False, False]
+    assert [hit.message_id for hit in ask(a_past(shown, asked), "spare key", towards(0), 2)] == ["1", "2"]
 
 
 def test_the_answer_to_a_similar_question_is_found() -> None:
@@ -85,6 +103,21 @@ def test_the_answer_to_a_similar_question_is_found() -> None:
     hits = ask(a_past(asked, reply, other), "Who is my physician?", towards(0), 30)
     found = [hit.message_id for hit in hits]
     assert found.index("2") < found.index("3")
+
+
+def test_a_long_question_has_an_answer_and_a_page_is_hardly_one() -> None:
+    """What follows a question of thirty words answers it; what follows a page, and a page itself, does so less."""
+    long, page = (" ".join(f"word{at}" for at in range(count)) for count in (30, 400))
+    found = []
+    for asking, reply in ((long, "Ferraris"), (page, "Ferraris"), (long, page)):
+        rows = [said(at, text, towards(at), session="s") for at, text in ((0, f"{asking}, which doctor?"), (1, reply))]
+        index = a_past(*rows)
+        meaning = meaning_evidence(index, towards(0), index.lengths * 0, np.ones(len(index), dtype=np.bool_))
+        answers = answer_evidence(index, meaning)
+        assert answers is not None
+        found.append(float(answers[1]))
+    assert found[0] > 5 * found[2] > 0
+    assert found[1] == 0
 
 
 def test_a_page_does_not_stand_before_a_sentence() -> None:

@@ -80,7 +80,8 @@ def own_talk() -> list[Asked]:
             if untouched(row["id"]):
                 continue
             if "asks" in row:
-                found += [Asked(ask["q"], (row["said"],), italian=True) for ask in row["asks"] for _ in range(2)]
+                asks = [ask["q"] for ask in row["asks"] if ask["kind"] != "cross"]
+                found += [Asked(question, (row["said"],), italian=True) for question in asks for _ in range(2)]
                 continue
             found += [Asked(question, (row["said"],), italian=True) for question in row["yes"]]
             found += [Asked(row["newq"], (row["newer"],), italian=True)] if row.get("newq") else []

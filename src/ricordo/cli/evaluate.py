@@ -49,6 +49,7 @@ _KNOWN = (
     'lines with "question" and "expected", conversations with "conv_id", "units" and "queries", '
     "or the files of LoCoMo, LongMemEval or BEAM"
 )
+_NONE = "0 of 0"  # a figure without questions, which the table leaves out
 _SHARED_WORDS = 2  # of an answer with a recalled message, beyond those of the question: the answer used it
 
 
@@ -63,6 +64,7 @@ class EvalQuestion:
     expected: frozenset[str]
     outdated: frozenset[str] = frozenset()
     asked_in: str = ""  # the turn that asked it, which is no answer to it
+    is_fact: bool = False  # the text of a fact: a search finds its message, but no reader answers a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,8 @@ def evaluate(options: Options, output: Output) -> int:
             "give a file of questions with --questions"
         )
     variants = _variants(options)
+    if options.compare and len(variants) < 2:
+        raise ValidationError("compare", "there is nothing to compare with; give --variant twice")
     outcomes: list[EvalOutcome] = []
     with output.progress("measuring") as step:
         for number, (name, settings) in enumerate(variants):
@@ -209,11 +213,14 @@ def evaluate(options: Options, output: Output) -> int:
     summaries = [summary(name, outcomes) for name in names]
     if options.plot:
         Path(options.plot).write_text(plot(summaries), encoding="utf-8")
-    changes = compared(outcomes, names[0], names[1]) if options.compare and len(names) > 1 else []
+    changes = compared(outcomes, names[0], names[1]) if options.compare else []
     plain = {"variants": summaries, "questions": [asdict(each) for each in outcomes], "compared": changes}
     if options.output:
         Path(options.output).write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
-    output.document(plain, _summary_table(summaries), *([_change_table(changes)] if options.compare else []))
+    moved = _change_table(changes) if changes else Text("Every first expected message kept its place.")
+    output.document(plain, _summary_table(summaries), *([moved] if options.compare else []))
+    for written in filter(None, (options.plot, options.output)):
+        output.note(f"wrote {written}")
     return OK
 
 
@@ -230,7 +237,8 @@ def _talks_of(options: Options) -> Talks:
     with open_memory(options) as memory:
         user_id = user_of(options)
         found = list(own_questions(memory, user_id))
-        return OwnTalks(_exported(memory, user_id), tuple(found[-options.limit :]))
+        step = max(1, -(-len(found) // max(1, options.limit)))  # of a long history every few, of every kind
+        return OwnTalks(_exported(memory, user_id), tuple(found[::step]))
 
 
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -311,7 +319,7 @@ def own_questions(memory: Memory, user_id: str) -> Iterator[EvalQuestion]:
         older = [each for each in facts if each.superseded_by == fact.id]
         outdated = frozenset(source.message_id for each in older for source in each.sources) - sources
         kind = "correction" if outdated else "fact"
-        yield EvalQuestion(f"{fact.id}:{kind}", user_id, fact.text, kind, sources, outdated)
+        yield EvalQuestion(f"{fact.id}:{kind}", user_id, fact.text, kind, sources, outdated, is_fact=True)
 
 
 def _used(turn: Turn, receipt: Receipt, said: Mapping[str, str]) -> frozenset[str]:
@@ -380,7 +388,7 @@ def _outcome(variant: str, memory: Memory, question: EvalQuestion, budget: int, 
         rank=first + 1,
         shares=shares,
         outdated_first=bool(outdated) and (first < 0 or min(outdated) < first),
-        refused=_refused(memory, question) if answers or not wanted else None,
+        refused=_refused(memory, question) if not wanted or (answers and not question.is_fact) else None,
         tokens=tokens,
         milliseconds=spent,
     )
@@ -405,6 +413,10 @@ def summary(variant: str, outcomes: Iterable[EvalOutcome]) -> dict[str, Any]:
     figures: dict[str, Any] = {"variant": variant, "questions": len(mine)}
     for name in asked[0].shares if asked else ():
         figures[name] = round(sum(each.shares[name] for each in asked) / len(asked), 3)
+    kinds = sorted({each.kind for each in asked})
+    for kind in kinds if len(kinds) > 1 else ():
+        found = [each.shares["R@10"] for each in asked if each.kind == kind]
+        figures[f"{kind} ({len(found)}), R@10"] = round(sum(found) / len(found), 3)
     figures["outdated first"] = f"{sum(each.outdated_first for each in corrected)} of {len(corrected)}"
     figures["refused rightly"] = f"{sum(bool(each.refused) for each in nowhere)} of {len(nowhere)}"
     figures["refused wrongly"] = f"{sum(bool(each.refused) for each in answered)} of {len(answered)}"
@@ -451,8 +463,10 @@ def _summary_table(summaries: Sequence[Mapping[str, Any]]) -> Table:
     names = [str(each["variant"]) for each in summaries]
     shown = table("", *names, right=names)
     for figure in list(summaries[0])[1:]:
-        values = (each.get(figure, "") for each in summaries)
-        shown.add_row(figure, *(f"{value:.3f}" if isinstance(value, float) else str(value) for value in values))
+        values = [each.get(figure, "") for each in summaries]
+        digits = 1 if figure.endswith("ms") else 3
+        if any(value != _NONE for value in values):
+            shown.add_row(figure, *(f"{v:.{digits}f}" if isinstance(v, float) else str(v) for v in values))
     return shown
 
 

@@ -158,7 +158,7 @@ def _variants(word: str) -> tuple[int, ...]:
     return tuple(sorted(variants))
 
 
-WORDS_VERSION = 1  # to be raised when the code of `terms` gives other terms, or rows other marks
+WORDS_VERSION = 2  # to be raised when the code of `terms` gives other terms, or rows other marks
 
 
 def words_version() -> int:
@@ -437,14 +437,15 @@ def substance_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> 
 
 
 def answer_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> Vectors | None:
-    """How similar the question before each message is to the question asked: the message answers it."""
+    """How similar the question before each message is to the question asked: the message answers it, if it is short."""
     if meaning is None:
         return None
     asked = np.flatnonzero(index.asks)
     after = index.links.after[asked]
     similar = np.zeros(len(index) + 1, dtype=np.float32)  # the last one stands for a question that nothing follows
     similar[after] = meaning.alone[asked].clip(0, _MOST_SIMILAR) / np.float32(_MOST_SIMILAR)
-    return similar[:-1]
+    answered: Vectors = similar[:-1] * (1 - index.links.pages)
+    return answered
 
 
 def assistant_evidence(index: "OwnerIndex", question: str) -> Vectors | None:

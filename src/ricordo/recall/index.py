@@ -188,7 +188,10 @@ _REPETITION, _LENGTH = 1.2, 0.75
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is indexed of one message. `position` orders the messages of a turn; `asks` if it ends with a question."""
+    """What is indexed of one message.
+
+    `position` orders the messages of a turn; `asks` if it ends with a question, `shows` if with an attachment.
+    """
 
     message_id: str
     session_id: str
@@ -203,6 +206,7 @@ class Row:
     topic_id: str | None = None
     tags: frozenset[str] = field(default_factory=frozenset)
     asks: bool = False
+    shows: bool = False
 
 
 class Batch(NamedTuple):
@@ -218,6 +222,7 @@ class Batch(NamedTuple):
     places: Sequence[tuple[int, int]]  # turn number and position
     times: NDArray[np.float64]
     asks: NDArray[np.bool_]
+    shows: NDArray[np.bool_]
     lengths: NDArray[np.int64]
     terms: "Terms"
 
@@ -235,6 +240,7 @@ class Batch(NamedTuple):
             [(row.turn_number, row.position) for row in rows],
             np.array([row.created_at.timestamp() for row in rows], dtype=np.float64),
             np.array([row.asks for row in rows], dtype=np.bool_),
+            np.array([row.shows for row in rows], dtype=np.bool_),
             np.array([len(row.terms) for row in rows], dtype=np.int64),
             np.concatenate([_NO_TERMS, *(row.terms for row in rows)]),
         )
@@ -260,7 +266,7 @@ class OwnerIndex:
         self._newest: dict[int, int] = {}
         self._times = Column(np.float64)
         self._lengths = Column(np.float32)
-        self._asks = Column(np.bool_)
+        self._asks, self._only_asks = Column(np.bool_), Column(np.bool_)
         self._before, self._after = array("i"), array("i")
         self._vectors, self._scales = Column(np.int8, dimensions), Column(np.float32)
         self._has_vector = Column(np.bool_)
@@ -294,7 +300,8 @@ class OwnerIndex:
             self.postings.add(first, batch.terms, batch.lengths)
             self._times.extend(batch.times)
             self._lengths.extend(batch.lengths)
-            self._asks.extend(batch.asks & (batch.lengths < _LONG_QUESTION))
+            self._asks.extend(batch.asks & (batch.lengths < _PAGE))
+            self._only_asks.extend(batch.asks & ~batch.shows & (batch.lengths < _LONG_QUESTION))
             self._has_vector.extend_blank(count)
             self._vectors.extend_blank(count)
             self._scales.extend_blank(count)
@@ -357,8 +364,13 @@ class OwnerIndex:
 
     @property
     def asks(self) -> NDArray[np.bool_]:
-        """Which messages only ask: short ones that end with a question."""
+        """Which messages end with a question and are no pages."""
         return self._asks.array
+
+    @property
+    def only_asks(self) -> NDArray[np.bool_]:
+        """Which messages only ask: short ones that end with a question and show nothing."""
+        return self._only_asks.array
 
     @property
     def has_vector(self) -> NDArray[np.bool_]:

@@ -20,7 +20,18 @@ from ricordo.languages.text import fold
 from ricordo.recall.evidence import terms, words_version
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
-from ricordo.recall.stored_rows import ANSWER, ASKS, BLANK, MARK_BITS, MOST_MESSAGES, NOTED, QUESTION, ROLES, StoredRows
+from ricordo.recall.stored_rows import (
+    ANSWER,
+    ASKS,
+    BLANK,
+    MARK_BITS,
+    MOST_MESSAGES,
+    NOTED,
+    QUESTION,
+    ROLES,
+    SHOWS,
+    StoredRows,
+)
 from ricordo.records.turns import TurnVectors, message_id
 
 if TYPE_CHECKING:
@@ -40,6 +51,7 @@ _NOT_NAMES_TEXT = (
 )
 _NOT_NAMES = frozenset(_NOT_NAMES_TEXT.split())
 _LAST_SIGN = re.compile(r"[^\w?]+$")
+_ATTACHED = re.compile(r"(?:\s*\[(?:image|video|audio|contact|file)(?:: [^\[\]]*)?\])+\s*$")  # as imports write it
 
 
 def speaker_in(text: str) -> str | None:
@@ -56,8 +68,14 @@ def indexed_text(content: str, name: str | None) -> str:
 
 
 def ends_with_question(content: str) -> bool:
-    """Whether a message ends with a question mark, whatever signs and emoji follow it."""
-    return _LAST_SIGN.sub("", content[-40:]).endswith("?")
+    """Whether a message ends with a question mark, whatever signs, emoji and attachments follow it."""
+    text = _ATTACHED.sub("", content) if shows(content) else content
+    return _LAST_SIGN.sub("", text[-40:]).endswith("?")
+
+
+def shows(content: str) -> bool:
+    """Whether an attachment follows the text, as in "What do you think? [image: a red kayak]"."""
+    return content.rstrip().endswith("]") and _ATTACHED.search(content) is not None
 
 
 def speaker_of(message: "Message") -> str | None:
@@ -93,6 +111,7 @@ def rows_of(
             topic_id=topics.get(message.id),
             tags=tags,
             asks=ends_with_question(message.content),
+            shows=shows(message.content),
         )
         for position, message in enumerate(turn.messages)
         if message.content.strip()
@@ -118,7 +137,7 @@ def words_of(turn: "Turn", rows: Sequence[Row] | None = None) -> bytes:
         if noted:
             notes.append((position, speaker_of(message), message.created_at.timestamp()))
         marks = ROLES.index(message.role) | QUESTION * asked | ANSWER * answered | NOTED * noted
-        marks |= ASKS * (row is not None and row.asks) | BLANK * (row is None)
+        marks |= ASKS * row.asks | SHOWS * row.shows if row else BLANK
         heads.append((len(row.terms) if row else 0) << MARK_BITS | marks)
         said += [row.terms.astype("<u4").tobytes()] if row else []
     text = json.dumps(notes).encode() if notes else b""

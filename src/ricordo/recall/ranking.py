@@ -81,7 +81,7 @@ class EvidenceWeights:
     kind: float = 0.15
     topic: float = 0.05
     substance: float = 0.1
-    answer: float = 0.3
+    answer: float = 0.375
     asks: float = -0.1
     length: float = -0.25
     assistant: float = -0.08
@@ -240,7 +240,7 @@ def _gather(index: "OwnerIndex", question: RecallQuestion, allowed: NDArray[np.b
             "topic": topic_evidence(index, question.topics),
             "answer": answer_evidence(index, meaning),
             "substance": substance_evidence(index, meaning),
-            "asks": index.asks,
+            "asks": index.only_asks,
             "length": index.links.pages,
             "assistant": assistant_evidence(index, question.text),
         },

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROLES = ("user", "assistant", "system", "tool")
 # The marks of a message; the lowest two bits are its role.
-QUESTION, ANSWER, ASKS, BLANK, NOTED = 4, 8, 16, 32, 64
+QUESTION, ANSWER, ASKS, BLANK, NOTED, SHOWS = 4, 8, 16, 32, 64, 128
 MARK_BITS = 8
 MOST_MESSAGES = 255
 
@@ -105,6 +105,7 @@ class StoredRows:
                 list(zip(map(attrgetter("turn_number"), said), positions.tolist(), strict=True)),
                 times,
                 (marks & ASKS) > 0,
+                (marks & SHOWS) > 0,
                 (heads >> MARK_BITS)[kept],
                 self._said(begin, end),
             ),
