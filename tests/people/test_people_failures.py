@@ -90,6 +90,26 @@ def test_a_summary_of_turns_that_were_cleared_is_not_kept(opened: Any) -> None:
     assert spoken.summaries() == []
 
 
+def test_a_pass_that_is_overtaken_does_not_learn_what_was_forgotten_since(opened: Any, monkeypatch: Any) -> None:
+    """Two passes read the same turns; what the first learned and forgot, the second does not write again."""
+    writing, _ = opened(remember_person="off", titles="off", condense="off")
+    reading, _ = opened(titles="off")
+    writing.session("s", **STUDENT).add_turn("Vivo a Pisa.", "Bella città.")
+    session, engine, owner = reading.session("s", **STUDENT), reading._engine, Owner("default", "anna")
+    read, overtaken = learn.extract_facts, []
+
+    def overtaking(*arguments: Any) -> Any:
+        if not overtaken:
+            overtaken.append(True)
+            assert learn.learn_facts(engine, owner, "s").facts == 1
+            assert session.forget_derived() == 1
+        return read(*arguments)
+
+    monkeypatch.setattr(learn, "extract_facts", overtaking)
+    assert learn.learn_facts(engine, owner, "s").facts == 0
+    assert reading.facts(**STUDENT) == []
+
+
 def test_an_answer_that_comes_after_the_end_is_in_the_next_summary(opened: Any) -> None:
     """A question that waits for its answer is summarised once it has it, not before."""
     memory, _ = opened()

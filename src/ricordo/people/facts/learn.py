@@ -110,7 +110,10 @@ def _merge(
     excluded: frozenset[str],
     through: int,
 ) -> int:
-    """Write the merged facts and the last turn read; returns how many facts changed."""
+    """Write the merged facts and the last turn read; returns how many facts changed.
+
+    If another pass has read these turns meanwhile, nothing is written: what it learned may have been forgotten since.
+    """
 
     @cache
     def said_at(message_id: str) -> MessageTime | None:
@@ -121,6 +124,8 @@ def _merge(
 
     for _ in range(MAX_ATTEMPTS):
         people = engine.store.people.facts(owner, session.agent_id)
+        if engine.store.people.learned_through(owner, session.id) >= through:
+            return 0
         context = LearningContext(session.agent_id, engine.clock.now(), excluded)
         change = merge_claims(people, claims, context, said_at=said_at, learned=((session.id, through),))
         if engine.store.people.put_facts(owner, session.agent_id, change):
