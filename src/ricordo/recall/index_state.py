@@ -51,7 +51,8 @@ _NOT_NAMES_TEXT = (
 )
 _NOT_NAMES = frozenset(_NOT_NAMES_TEXT.split())
 _LAST_SIGN = re.compile(r"[^\w?]+$")
-_ATTACHED = re.compile(r"(?:\s*\[(?:image|video|audio|contact|file)(?:: [^\[\]]*)?\])+\s*$")  # as imports write it
+_ATTACHED = re.compile(r"(?:\[(?:image|video|audio|contact|file)(?:: [^\[\]]*)?\]\s*)+$")  # as imports write it
+_LONGEST_SIGNS = 500  # characters of attachments at the end of a message
 
 
 def speaker_in(text: str) -> str | None:
@@ -69,13 +70,19 @@ def indexed_text(content: str, name: str | None) -> str:
 
 def ends_with_question(content: str) -> bool:
     """Whether a message ends with a question mark, whatever signs, emoji and attachments follow it."""
-    text = _ATTACHED.sub("", content) if shows(content) else content
-    return _LAST_SIGN.sub("", text[-40:]).endswith("?")
+    return _LAST_SIGN.sub("", _before_attachments(content)[-40:]).endswith("?")
 
 
 def shows(content: str) -> bool:
     """Whether an attachment follows the text, as in "What do you think? [image: a red kayak]"."""
-    return content.rstrip().endswith("]") and _ATTACHED.search(content) is not None
+    return len(_before_attachments(content)) < len(content)
+
+
+def _before_attachments(content: str) -> str:
+    if not content.rstrip().endswith("]"):
+        return content
+    found = _ATTACHED.search(content, max(0, len(content) - _LONGEST_SIGNS))
+    return content[: found.start()] if found else content
 
 
 def speaker_of(message: "Message") -> str | None:
