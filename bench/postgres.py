@@ -179,7 +179,7 @@ def _server(url: str | None) -> Iterator[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """`scripts/bench postgres`: ratios in one run."""
     parser = argparse.ArgumentParser(prog="ricordo bench postgres", description=__doc__.split("\n")[0])
-    parser.add_argument("--url", help="a server on which databases may be made, instead of one of our own")
+    parser.add_argument("--url", help="a server of this machine on which databases may be made; else one of our own")
     parser.add_argument("--quick", action="store_true", help="short rounds, small sizes")
     parser.add_argument("--only", choices=PARTS, action="append", help="this part; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
