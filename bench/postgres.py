@@ -179,7 +179,7 @@ def _server(url: str | None) -> Iterator[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """`scripts/bench postgres`: ratios in one run."""
     parser = argparse.ArgumentParser(prog="ricordo bench postgres", description=__doc__.split("\n")[0])
-    parser.add_argument("--url", help="a server on which databases may be made, instead of one of our own")
+    parser.add_argument("--url", help="a server of this machine on which databases may be made; else one of our own")
     parser.add_argument("--quick", action="store_true", help="short rounds, small sizes")
     parser.add_argument("--only", choices=PARTS, action="append", help="this part; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
@@ -216,11 +216,12 @@ def _users(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
         for statement in USERS:
             connection.execute(statement, {"users": users, "tenant": ours.memory.settings.tenant_id})
     retention = ricordo.Retention(turn_ttl=timedelta(days=10_000), session_idle=timedelta(days=10_000))
-    yield (
-        f"cleanup with nothing due, {users:,} users",
-        {"ms": _median_ms(lambda: ours.memory.cleanup(retention=retention))},
-    )
-    yield f"stats, {users:,} users", {"ms": _median_ms(ours.memory.stats)}
+    verbs: dict[str, Callable[[], object]] = {
+        "cleanup with nothing due": lambda: ours.memory.cleanup(retention=retention),
+        "stats": ours.memory.stats,
+    }
+    for verb, call in verbs.items():
+        yield f"{verb}, {users:,} users", _cost(url, call)
     ours.close()
 
 
@@ -290,13 +291,16 @@ USERS = (
 )
 
 
-def _median_ms(call: Callable[[], object], times: int = 7) -> float:
-    seconds = []
+def _cost(url: str, call: Callable[[], object], times: int = 21) -> Figures:
+    """The median time of a call, and the processor time of the server that no other work lengthens."""
+    call()
+    seconds, server = [], _server_seconds(url)
     for _ in range(times):
         begun = time.perf_counter()
         call()
         seconds.append(time.perf_counter() - begun)
-    return statistics.median(seconds) * 1e3
+    spent = (_server_seconds(url) - server) / times
+    return {"ms": statistics.median(seconds) * 1e3, "server_cpu_ms": spent * 1e3}
 
 
 def _updates(url: str, quick: bool) -> Iterator[tuple[str, Figures]]:
@@ -376,11 +380,18 @@ def _sizes(url: str) -> dict[str, int]:
 
 
 def _server_seconds(url: str) -> float:
-    """CPU time of the server processes that serve this database, read from /proc."""
+    """CPU time of the server processes that serve this database, and of those that have ended, from /proc."""
     with psycopg.connect(url) as connection:
         pids = connection.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'ricordo'").fetchall()
-    ticks = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for (pid,) in pids]
+    serving = [_stat(pid) for (pid,) in pids]
+    parents = [_stat(pid) for pid in {each[1] for each in serving}]
+    ticks = [*(each[11:13] for each in serving), *(each[13:15] for each in parents)]
     return sum(int(each) for pair in ticks for each in pair) / os.sysconf("SC_CLK_TCK")
+
+
+def _stat(pid: object) -> list[str]:
+    """What the system tells of a process, from its state on."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 PARTS: dict[str, Callable[[str, bool], Iterator[tuple[str, Figures]]]] = {

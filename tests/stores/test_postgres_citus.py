@@ -49,6 +49,19 @@ SHAPE = """
     UNION ALL SELECT 'distributed', logicalrelid::text, partmethod::text FROM pg_dist_partition
     ORDER BY 1, 2, 3
 """
+# A session of two turns as the first version wrote them: one of a topic, one without an answer.
+ROWS_OF_THE_FIRST_VERSION = (
+    "INSERT INTO ricordo.owners (owner, tenant_id, user_id) VALUES (%(owner)s, 'acme', %(user)s)",
+    """INSERT INTO ricordo.sessions (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count)
+       VALUES (%(owner)s, 's', 'default', 0, 0, 2, 2)""",
+    """INSERT INTO ricordo.turns (owner, session_id, turn_number, turn_id, agent_id, created_at, query, query_tokens,
+                                  answered_at, response, response_tokens, origin, counter, checksum, topic_id)
+       VALUES (%(owner)s, 's', 1, 'a', 'default', 0, 'q', 1, 1, 'r', 1, 'chat', '', '0123456789abcdef', 't'),
+              (%(owner)s, 's', 2, 'b', 'default', 2, 'q', 1, NULL, NULL, 0, 'chat', '', '0123456789abcdef', NULL)""",
+    "INSERT INTO ricordo.receipts (owner, session_id, turn_number, body) VALUES (%(owner)s, 's', 1, '{}')",
+    """INSERT INTO ricordo.traces (owner, session_id, turn_number, embedder, checksum, body)
+       VALUES (%(owner)s, 's', 1, 'light@1', '0123456789abcdef', 'vectors')""",
+)
 OPEN_SHARDS = """
     SELECT count(*) FROM run_command_on_placements(%s, $$
         SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = '%%s'::regclass
@@ -85,6 +98,30 @@ def filled(empty: str) -> Iterator[str]:
         assert store.jobs.enqueue(Owner("acme", f"user {n}"), "facts", "s", START)
     store.close()
     return empty
+
+
+def write_as_the_first_version(connection: psycopg.Connection) -> None:
+    """Rows of nine users, past the store, which would migrate the database first."""
+    for n in range(9):
+        owner = Owner("acme", f"user {n}")
+        for statement in ROWS_OF_THE_FIRST_VERSION:
+            connection.execute(statement, {"owner": owner.key, "user": owner.user_id})
+
+
+def check_what_the_first_version_wrote(url: str) -> None:
+    """Everything is there, counted and found as the newest version does."""
+    store = PostgresStore(url)
+    try:
+        assert store.integrity() == ()
+        counted = store.stats("acme")
+        assert (counted.users, counted.sessions, counted.turns, counted.receipts) == (9, 9, 18, 9)
+        for owner in (Owner("acme", f"user {n}") for n in range(9)):
+            assert [trace.body for trace in store.vectors.read(owner, "light@1")] == [b"vectors"]
+            assert store.turns.append(a_turn(owner, session_id="s")).turn_number == 3
+    finally:
+        store.close()
+    assert rows(url, "SELECT topic_id, turn_number FROM ricordo.topic_turns") == [("t", 1)] * 9
+    assert rows(url, "SELECT DISTINCT open_count, tenant_id FROM ricordo.sessions") == [(1, "acme")]
 
 
 @on_cluster
@@ -157,8 +194,11 @@ def test_a_running_program_goes_on_after_the_move(filled: str) -> None:
 
 
 @on_cluster
-def test_a_distributed_first_version_migrates_to_the_newest(empty: str, postgres_server: PostgresForTests) -> None:
-    """Migrations run over distributed tables, and the tables that they add are distributed too."""
+@pytest.mark.parametrize("steps", ["one by one", "at once"])
+def test_a_distributed_first_version_migrates_to_the_newest(
+    empty: str, postgres_server: PostgresForTests, steps: str
+) -> None:
+    """Migrations run over distributed tables with rows, and the tables that they add are distributed too."""
     known = migrations_for("postgres")
     with psycopg.connect(empty, autocommit=True) as connection:
         schema.migrate(connection, known[:1])
@@ -168,13 +208,24 @@ def test_a_distributed_first_version_migrates_to_the_newest(empty: str, postgres
             connection.execute(schema.SEQUENTIAL)
             for statement in schema.distribution_sql(frozenset(first)):
                 connection.execute(statement)
-        for upto in range(2, len(known) + 1):
+        write_as_the_first_version(connection)
+        for upto in range(2 if steps == "one by one" else len(known), len(known) + 1):
             schema.migrate(connection, known[:upto])
-    store = PostgresStore(empty)
-    assert store.turns.append(a_turn(ANNA)).turn_number == 1
-    assert store.integrity() == ()
-    store.close()
     assert rows(empty, SHAPE) == rows(postgres_server.database(), SHAPE)
+    check_what_the_first_version_wrote(empty)
+
+
+@on_cluster
+def test_a_database_of_the_first_version_is_migrated_and_distributed_in_one_go(
+    empty: str, postgres_server: PostgresForTests
+) -> None:
+    """The rows that migrations change are copied to the workers in the same transaction."""
+    with psycopg.connect(empty, autocommit=True) as connection:
+        schema.migrate(connection, migrations_for("postgres")[:1])
+        write_as_the_first_version(connection)
+    distribute(empty)
+    assert rows(empty, SHAPE) == rows(postgres_server.database(), SHAPE)
+    check_what_the_first_version_wrote(empty)
 
 
 @on_cluster
