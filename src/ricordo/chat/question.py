@@ -8,7 +8,8 @@ from the phrasing, by rules of all languages on the folded message. Words that o
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
 from ricordo.followups.parse import FORGET_LAST, small_talk
@@ -359,7 +360,7 @@ def memory_question(question: str) -> MemoryQuestion:
         wanted = next((kind for kind, pattern in _OPENING.items() if pattern.match(typed)), wanted)
     precise = next((kind for kind, pattern in _PRECISE.items() if pattern.search(typed)), "")
     asked = _ASKED_NOUN.search(plain)
-    noun = asked["noun"] if asked and asked["noun"] not in small else ""
+    noun = asked["noun"] if asked and asked["noun"] in content else ""
     return MemoryQuestion(
         tuple(map(forms, content)), tuple(map(synonyms, content)), wanted,
         "assistant" if asks_for_answers(question) else "user", plain, precise, noun,
@@ -370,7 +371,7 @@ def memory_question(question: str) -> MemoryQuestion:
 @lru_cache(maxsize=4_096)
 def synonyms(word: str) -> frozenset[str]:
     """The stems of the words for the same thing, in every language."""
-    return frozenset(
+    same = (
         snowball_stem(other, each.code)
         for each in languages()
         for group in map(str.split, each.dialogue.synonyms.split(";"))
@@ -378,6 +379,24 @@ def synonyms(word: str) -> frozenset[str]:
         for other in group
         if other != word
     )
+    return frozenset(same).union(*(_glosses().get(stem, ()) for stem in forms(word)))
+
+
+@cache
+def _glosses() -> dict[str, set[str]]:
+    """The stems of a word in the other language, by each of its stems."""
+    found: dict[str, set[str]] = {}
+    for line in files("ricordo.languages").joinpath("italian_english.txt").read_text(encoding="utf-8").splitlines():
+        gloss, _, words = line.partition(": ")
+        if gloss[0] in "#-" or " " in gloss:
+            continue
+        english = snowball_stem(fold(gloss), "en")
+        for word in words.split():
+            if "_" not in word:
+                italian = snowball_stem(fold(word), "it")
+                found.setdefault(english, set()).add(italian)
+                found.setdefault(italian, set()).add(english)
+    return found
 
 
 @lru_cache(maxsize=32_768)

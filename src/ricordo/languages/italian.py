@@ -1384,7 +1384,7 @@ DIALOGUE = base.DialogueWords(
             r"|domani|ieri|stasera|stamattina|mattin[ae]|pomeriggio|ser[ae]|nott[ei]|mezzogiorno|mezzanotte|primavera|estate|autunno|inverno|natale|pasqua|settiman[ae]"
             r"|mes[ei]|ann[oi]|giorn[oi]|or[ae]|minut[oi]|alba|primo"
         ),
-        "colour": r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+|celest[ei]|beige|oro|argento|turchese|senape",
+        "colour": r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+|celest[ei]|beige|oro|argento|turchese|senape|lilla|bordeaux|avorio|indaco|fucsia|lavanda|panna|ocra",
         "age": r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha",
         "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
         "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
@@ -1408,7 +1408,7 @@ DIALOGUE = base.DialogueWords(
             r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
             r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
-        "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|all?a? settimana",
+        "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|al?l?a? settimana|all'(?:ora|anno)",
         "third_person": r"(?:lui|lei|loro|è|sono|ha|hanno) \w+",
         "plural_of": r"(?:(?:i|le|gli) )?(?:miei|mie|nostr[ie]|suoi|sue)|i|le|gli",
         "repeated_any": r"guid\w+|possied\w+",
@@ -1420,7 +1420,7 @@ DIALOGUE = base.DialogueWords(
             r"|\blavora\w* (?:in|a|al|alla|per|da|come|nel|nella|all)\b|\binsegna\w*\b|\bdi (?:mestiere|professione)\b|\bin pensione\b"
         ),
         "object_of": r"(?:(?:ho|ha|abbiamo|mi|ci|si) )?",
-        "definite": r"(?:qual e|quali sono|qual era|chi e|cos'e|quand'e|dov'e) (?:il|lo|la|l'|i|gli|le)",
+        "definite": r"(?:qual e|quali sono|qual era|chi e|cos'e|quand(?:o |')e|quando sono|dov'e|dove sono) (?:il|lo|la|l'|i|gli|le)",
         "pronoun": r"ne|lui|lei|loro|gli|gliel\w*|(?:l[oaie]?|gli)[ '](?:ho|hai|ha|abbiamo|hanno|d[oai]|diamo|fa|faccio|metto|porto|prendo|tengo|tiene|vogliono|vuole)",
         "kin": (
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
