@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from ricordo.followups.parse import FORGET_LAST, small_talk
@@ -147,6 +148,7 @@ STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # wha
 
 _ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)
 _ASKING_CLAUSE = AnyLanguage(r"(?:[,;:.!\n]|\s[-–—])\s*(?:<dialogue.asking_clauses>)[^,;:.!\n]*[.\s]*$", flags=0)
+_ASKING_END = AnyLanguage(r"\b(?:<dialogue.asking_ends>)\W*$", flags=0)
 _WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
 _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
 _REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
@@ -173,14 +175,15 @@ class DialogueAct:
 
 def dialogue_act(message: str) -> DialogueAct:
     """The act of a message."""
-    plain = folded(_spelled(message))
+    spelled = _spelled(message)
+    plain = folded(spelled)
     small = small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
     if FORGET_LAST.fullmatch(plain):
         return DialogueAct("forget", "")
     if not plain.endswith("?") and (order := _FORGET.match(plain)):
-        return DialogueAct("forget", _rest(message, plain, order.end()))
+        return DialogueAct("forget", _rest(spelled, plain, order.end()))
     if _ABOUT_ME.search(plain):
         return DialogueAct("about_me", message)
     if _ABOUT_YOU.fullmatch(plain):
@@ -199,10 +202,10 @@ def dialogue_act(message: str) -> DialogueAct:
         for act, pattern in (("remember", _REMEMBER), ("standing", _STANDING)):
             if (order := pattern.match(plain)) and not (act == "remember" and _opens_with_wh(plain[order.end() :])):
                 rest = (
-                    _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(message, plain, order.end())
+                    _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(spelled, plain, order.end())
                 )
                 return DialogueAct(act, rest or message)  # type: ignore[arg-type]
-    if asks or "?" in plain or _TELL.match(plain) or _ASKING_CLAUSE.search(plain):
+    if asks or "?" in plain or _TELL.match(plain) or _ASKING_CLAUSE.search(plain) or _ASKING_END.search(plain):
         return DialogueAct("question", message)
     return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None)
 
@@ -257,6 +260,7 @@ _COUNTING = AnyLanguage(r"\b(?:<dialogue.counting>)\b", flags=0)
 _CAPITALIZED = re.compile(r"(?<=[^.!?:“«\"\s] )[A-ZÀ-Ý][a-zà-ÿ][\w-]*")
 _SHORTEST_BEGINNING = 4
 _OPENING_WORD = re.compile(r"[^\W\d_]+")
+_MOST_LEADING = 2  # words among which the question word stands: "a ke ora"
 _SYNONYM, _ALIKE = 0.7, 0.75
 
 
@@ -329,19 +333,23 @@ class MemoryQuestion:
 
 
 @lru_cache(maxsize=8)
-def _slips(known: "tuple[Language, ...]") -> dict[tuple[str, str], str]:
-    """The question words of all languages by their first letter and their letters in order."""
-    wh = (word for each in known for word in each.dialogue.wh_words.split("|") if len(word) >= _SHORTEST_BEGINNING)
-    return {(word[0], "".join(sorted(word))): word for word in wh}
+def _slips(known: "tuple[Language, ...]") -> dict[str | tuple[str, str], str]:
+    """The question words of all languages, as written in haste, and by the first letter and the letters in order."""
+    wh = {word for each in known for word in each.dialogue.wh_words.split("|")}
+    short = (pair for each in known for pair in each.followups.spellings.items())
+    hasty = {word: right for word, right in short if right in wh and word not in wh}
+    return hasty | {(word[0], "".join(sorted(word))): word for word in wh if len(word) >= _SHORTEST_BEGINNING}
 
 
 def _spelled(message: str) -> str:
-    """A message whose first word is a question word with letters in the wrong order ("waht", "qunado"), put right."""
-    opening = _OPENING_WORD.match(message)
-    if opening is None:
-        return message
-    word = opening[0].lower()
-    return _slips(languages()).get((word[0], "".join(sorted(word))), opening[0]) + message[opening.end() :]
+    """A message with a question word among its first words put right: "waht", "ke", "qnt"."""
+    slips, end, parts = _slips(languages()), 0, list[str]()
+    for found in islice(_OPENING_WORD.finditer(message), _MOST_LEADING):
+        word = found[0].lower()
+        right = slips.get(word) or slips.get((word[0], "".join(sorted(word))), found[0])
+        parts += (message[end : found.start()], right)
+        end = found.end()
+    return "".join((*parts, message[end:]))
 
 
 def memory_question(question: str) -> MemoryQuestion:
