@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.chat.answerability import lacks_detail, score_memory
-from ricordo.chat.past import MemoryPassage
+from ricordo.chat.past import MemoryPassage, MessageWords
 from ricordo.chat.question import memory_question
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -107,6 +107,50 @@ def test_a_possessor_is_not_the_name() -> None:
     possessed = score_memory(asked, [passage("Rhodri's nan speaks Welsh only")])
     named = score_memory(asked, [passage("the nan is called Olwen")])
     assert possessed.answered < named.answered
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "found"),
+    [
+        ("what's the nan's name?", "Rhodri's nan is kind", []),
+        ("what's my sister's name?", "my sister Anna's car broke down", ["anna"]),
+        ("who is interviewing me?", "I've an interview at the Derby depot", []),
+        ("who is interviewing me?", "I've an interview with Derby", ["derby"]),
+        ("how old is Obafemi?", "Obafemi beat me, and I was 9 when I began", []),
+        ("what colour is the hive?", "the hive is painted lilac", ["lilac"]),
+    ],
+)
+def test_what_may_be_the_answer(question: str, text: str, found: list[str]) -> None:
+    """The owner of the thing, the place of it and the user's own age are no answer."""
+    words = MessageWords.of(text)
+    assert [words.plain[at] for at in words.fillers(memory_question(question))] == found
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("who's the plumber?", "preventivo dall'idraulico Saverio"),
+        ("dove tengo la barca?", "the boat is in Bristol"),
+    ],
+)
+def test_a_word_of_the_other_language_is_heard(question: str, text: str) -> None:
+    """A question in one language finds what was said in the other by the glosses of its words."""
+    assert MessageWords.of(text).heard(memory_question(question))
+
+
+@pytest.mark.parametrize(
+    ("text", "tells"),
+    [
+        ("we upgraded to Postgres 16", True),
+        ("la media del 6 e mezzo", True),
+        ("we run Postgres locally", True),
+        ("we run it on Postgres", False),
+    ],
+)
+def test_a_number_behind_a_noun_tells_which(text: str, tells: bool) -> None:
+    """A number behind a noun, or a word beside it, tells which one is meant."""
+    noun = frozenset(("postgr", "postgres", "med", "media"))
+    assert MessageWords.of(text).tells_which(noun, frozenset()) is tells
 
 
 def test_what_the_best_message_replaces_is_marked() -> None:

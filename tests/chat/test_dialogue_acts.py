@@ -45,6 +45,7 @@ def test_act(message: str, act: str) -> None:
 def test_content_of_a_command() -> None:
     """A command gives the words that are to be kept, as they were written."""
     assert dialogue_act("Please remember that the Wi-Fi is Übung7.").content == "the Wi-Fi is Übung7"
+    assert dialogue_act("dimentica qnt guadagno").content == "quanto guadagno"
 
 
 def test_question_for_the_assistants_words() -> None:
@@ -60,6 +61,17 @@ def test_question_for_the_assistants_words() -> None:
         ("standup moved to 10, can you tell me how to cook rice", "question"),
         ("ho un forno nuovo, come faccio la pizza", "question"),
         ("wen is marcus birthday", "question"),
+        ("qnt anni ha il gatto", "question"),
+        ("ke giorno nuoto", "question"),
+        ("a ke ora ho il treno", "question"),
+        ("ki mi accompagna domani", "question"),
+        ("e il mio lavoro qual è", "question"),
+        ("il compleanno di Ada quand'è", "question"),
+        ("my next exam is when", "question"),
+        ("non so chi è", "statement"),
+        ("ho preso le solite cose", "statement"),
+        ("finalmente ho capito qual era", "statement"),
+        ("ke bello, ho finito", "statement"),
         ("is mercy good this season", "question"),
         ("could you tell me what my dog is called", "question"),
         ("did you tell me what to buy?", "claim"),

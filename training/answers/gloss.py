@@ -1,11 +1,12 @@
 """Italian in English, word for word, for a model that reads English alone.
 
-The words are in `italian_english.txt`: in a line a gloss and the Italian words that it stands for; rules come first.
+The words are in `ricordo/languages/italian_english.txt`: in a line a gloss and the Italian words that it stands for;
+rules come first.
 """
 
 import re
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from ricordo.languages.text import fold, guess_language
 
@@ -79,7 +80,7 @@ class EnglishGloss:
 
 @cache
 def _english_gloss(file: str) -> EnglishGloss:
-    return EnglishGloss(Path(__file__).with_name(file).read_text(encoding="utf-8"))
+    return EnglishGloss(files("ricordo.languages").joinpath(file).read_text(encoding="utf-8"))
 
 
 def in_english(text: str) -> str:

@@ -290,9 +290,10 @@ def question_features(
     close = max(passage.cosine for passage in passages)
     length = min(1.0, len(asked.text.split()) / 12)
     general = not asked.is_personal  # then meaning alone is weak evidence
+    foreign = guess_language(asked.text) != guess_language(passages[order[0]].text)
     return (
         1.0, best, lead, total, close, top[1], *top[3:], *kinds, length,
-        float(general), float(general and top[_COVERED] == 0),
+        float(general), float(general and top[_COVERED] == 0), float(foreign),
     )  # fmt: skip
 
 
@@ -400,6 +401,8 @@ def _names_it(asked: MemoryQuestion, best: Sequence[ScoredMemory]) -> bool:
     """
     if asked.wanted or asked.is_list or not (asked.noun or asked.is_yes_no):
         return True
+    if asked.for_advice and best[0].passage.role == "assistant" and not asked.is_yes_no:
+        return True  # "which method did you suggest": advice need not be called one
     said = " ".join(f"{each.passage.text} {each.passage.around}" for each in best)
     if asked.is_yes_no:
         return all(heard(*pair, stems_of(said)) for pair in zip(asked.terms, asked.alike, strict=True))

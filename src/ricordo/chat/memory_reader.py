@@ -234,10 +234,16 @@ class MemoryReader:
             findings = replace(findings, current=current, answered=max(findings.answered, ANSWERED_FROM))
             found = tuple(outright)
         if found and not (
-            outright or asked.is_personal or findings.related >= _MEANT_FROM or _is_spoken_of(asked, found)
+            outright
+            or asked.is_personal
+            or findings.related >= _MEANT_FROM
+            or (_DEFINITE.match(asked.text) and findings.related >= RELATED_FROM)
+            or _is_spoken_of(asked, found)
         ):
             return None  # a question for anybody, and none of its words was said
-        if not any(speaks_of_person(each.passage, asked) for each in found[:_MOST_QUOTES]):
+        if not any(
+            speaks_of_person(each.passage, asked, self._past.before(each.passage)) for each in found[:_MOST_QUOTES]
+        ):
             return None  # "what is my husband called", and only the son was talked of
         known_subject = bool(found) and (asked.is_personal or findings.related >= RELATED_FROM)
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
@@ -637,9 +643,7 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
             missing = missing.difference(*MessageWords.of(before()).heard(asked).values())
         if missing or not here or supposes(sentence):
             continue
-        if trade:
-            return _TRADE.search(sentence) is not None
-        if _is_filled(asked, words, [at for at in fillers if at in inside], here):
+        if _TRADE.search(sentence) if trade else _is_filled(asked, words, [at for at in fillers if at in inside], here):
             return True
     return False
 

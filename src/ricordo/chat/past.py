@@ -349,7 +349,8 @@ _RARELY_MEANT = ("unit_time", "unit_money")  # units that a question without a u
 _RELATIVE = AnyLanguage(r"(?:<dialogue.relatives>)", flags=0)
 _CALENDAR = AnyLanguage(r"(?:<dialogue.held:calendar>)", flags=0)  # written with a capital letter, but no name
 _SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
-_OWN_AGE = AnyLanguage(r"\b(?:<dialogue.first_person>)\s*$", flags=0)
+_OWN_AGE = AnyLanguage(r"\b(?:<dialogue.first_person>)(?: \w{1,3})?$", flags=0)
+_ARTICLE = AnyLanguage(r"(?:<dialogue.articles>)", flags=0)
 _CALLED = AnyLanguage(r"(?:<dialogue.wanted:name>)", flags=0)
 _LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
@@ -407,7 +408,12 @@ class MessageWords:
 
     def fillers(self, asked: MemoryQuestion) -> list[int]:
         """The places of words that may be the answer, by its wanted type; words of the question are none."""
-        return [at for at in self._of_type(asked) if self.plain[at] not in asked.words]
+        found = [at for at in self._of_type(asked) if self.plain[at] not in asked.words]
+        return [at for at in found if not self._owns(at, asked)] if asked.wanted in ("name", "surname") else found
+
+    def _owns(self, at: int, asked: MemoryQuestion) -> bool:
+        """Whether a name is that of the owner: in "Rhodri's nan" it does not tell hers."""
+        return self.plain[at + 1 : at + 2] == ("s",) and not asked.words.isdisjoint(self.plain[at + 2 : at + 3])
 
     def _of_type(self, asked: MemoryQuestion) -> list[int]:
         kind = asked.wanted
@@ -420,7 +426,7 @@ class MessageWords:
             own = [at for at in found if _SELF_NAMED.search(folded(self.text[: self.spans[at][0]]))]
             if asked.own_name:
                 return own
-            found = [at for at in found if not at or not _WHERE.fullmatch(self.plain[at - 1])]
+            found = [at for at in found if not self._is_where(at)]
             return [at for at in found if at not in own] + (self.matching("kin") if kind == "person" else [])
         if kind in _FITTING:
             fitting = [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]
@@ -449,6 +455,13 @@ class MessageWords:
         called = (at for at in range(1, len(self.plain)) if _CALLED.fullmatch(self.plain[at - 1]))
         return [at for at in called if self.plain[at] not in small] if asked.wanted in ("name", "person") else []
 
+    def _is_where(self, at: int) -> bool:
+        """Whether a word stands behind a preposition of place, or behind one and an article: "at the Derby depot"."""
+        before = self.plain[max(0, at - 2) : at]
+        if before and _WHERE.fullmatch(before[-1]):
+            return True
+        return len(before) > 1 and _ARTICLE.fullmatch(before[1]) is not None and _WHERE.fullmatch(before[0]) is not None
+
     def is_placed(self, at: int) -> bool:
         """Whether a word stands right behind a preposition of place, or an article and one."""
         return any(_WHERE.fullmatch(word) for word in self.plain[max(0, at - 2) : at])
@@ -463,9 +476,11 @@ class MessageWords:
         return then > at and joined and all(w in small and (number or not _WHERE.fullmatch(w)) for w in between)
 
     def tells_which(self, noun: frozenset[str], alike: frozenset[str]) -> bool:
-        """Whether a noun is said with a word right before or behind it that may tell which one is meant."""
-        small = language(guess_language(self.text)).vocabulary.stop_words
+        """Whether a noun is said with a word right before or behind it, or a number, that may tell which one."""
+        small, numbers = language(guess_language(self.text)).vocabulary.stop_words, self.matching("number")
         for at in (at for at, said in enumerate(self.stems) if heard(noun, alike, said)):
+            if self.leads_to(at, numbers):
+                return True
             for one in (at - 1, at + 1):
                 near = 0 <= one < len(self.plain) and self.clauses[one] == self.clauses[at]
                 if near and self.plain[one] not in small:
@@ -560,15 +575,15 @@ _ENUMERATED = AnyLanguage(
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 
 
-def speaks_of_person(passage: MemoryPassage, asked: MemoryQuestion) -> bool:
-    """Whether the turn of a message speaks of the relative whose name or age is asked for ("my husband").
+def speaks_of_person(passage: MemoryPassage, asked: MemoryQuestion, before: str) -> bool:
+    """Whether a message, its turn or what was said `before` speaks of the relative whose name or age is asked for.
 
     True for any other question, and for a message in another language, whose words cannot be compared.
     """
     people = [word for word in MessageWords.of(asked.text).plain if _RELATIVE.fullmatch(word)]
     if not people or asked.wanted not in (*NAMING, "age") or guess_language(passage.text) != guess_language(asked.text):
         return True
-    said = MessageWords.of(f"{passage.text} {passage.around}").stems
+    said = MessageWords.of(f"{passage.text} {passage.around} {before}").stems
     return any(heard(forms(each), synonyms(each), stems) for each in people for stems in said)
 
 

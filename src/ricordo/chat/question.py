@@ -8,7 +8,9 @@ from the phrasing, by rules of all languages on the folded message. Words that o
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from ricordo.followups.parse import FORGET_LAST, small_talk
@@ -145,6 +147,7 @@ STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # wha
 
 _ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)
 _ASKING_CLAUSE = AnyLanguage(r"(?:[,;:.!\n]|\s[-–—])\s*(?:<dialogue.asking_clauses>)[^,;:.!\n]*[.\s]*$", flags=0)
+_ASKING_END = AnyLanguage(r"\b(?:<dialogue.asking_ends>)\W*$", flags=0)
 _WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
 _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
 _REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
@@ -171,14 +174,15 @@ class DialogueAct:
 
 def dialogue_act(message: str) -> DialogueAct:
     """The act of a message."""
-    plain = folded(_spelled(message))
+    spelled = _spelled(message)
+    plain = folded(spelled)
     small = small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
     if FORGET_LAST.fullmatch(plain):
         return DialogueAct("forget", "")
     if not plain.endswith("?") and (order := _FORGET.match(plain)):
-        return DialogueAct("forget", _rest(message, plain, order.end()))
+        return DialogueAct("forget", _rest(spelled, plain, order.end()))
     if _ABOUT_ME.search(plain):
         return DialogueAct("about_me", message)
     if _ABOUT_YOU.fullmatch(plain):
@@ -197,10 +201,10 @@ def dialogue_act(message: str) -> DialogueAct:
         for act, pattern in (("remember", _REMEMBER), ("standing", _STANDING)):
             if (order := pattern.match(plain)) and not (act == "remember" and _opens_with_wh(plain[order.end() :])):
                 rest = (
-                    _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(message, plain, order.end())
+                    _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(spelled, plain, order.end())
                 )
                 return DialogueAct(act, rest or message)  # type: ignore[arg-type]
-    if asks or "?" in plain or _TELL.match(plain) or _ASKING_CLAUSE.search(plain):
+    if asks or "?" in plain or _TELL.match(plain) or _ASKING_CLAUSE.search(plain) or _ASKING_END.search(plain):
         return DialogueAct("question", message)
     return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None)
 
@@ -255,6 +259,7 @@ _COUNTING = AnyLanguage(r"\b(?:<dialogue.counting>)\b", flags=0)
 _CAPITALIZED = re.compile(r"(?<=[^.!?:“«\"\s] )[A-ZÀ-Ý][a-zà-ÿ][\w-]*")
 _SHORTEST_BEGINNING = 4
 _OPENING_WORD = re.compile(r"[^\W\d_]+")
+_MOST_LEADING = 2  # words among which the question word stands: "a ke ora"
 _SYNONYM, _ALIKE = 0.7, 0.75
 
 
@@ -328,17 +333,23 @@ class MemoryQuestion:
 
 @lru_cache(maxsize=8)
 def _slips(known: "tuple[Language, ...]") -> dict[str, str]:
-    """The question words of all languages by their forms with two neighbouring letters swapped, the first one never."""
-    wh = (word for each in known for word in each.dialogue.wh_words.split("|") if len(word) >= _SHORTEST_BEGINNING)
-    return {word[:at] + word[at + 1] + word[at] + word[at + 2 :]: word for word in wh for at in range(1, len(word) - 1)}
+    """The question words of all languages, as written in haste, and with two neighbouring letters swapped."""
+    wh = {word for each in known for word in each.dialogue.wh_words.split("|")}
+    short = (pair for each in known for pair in each.followups.spellings.items())
+    hasty = {word: right for word, right in short if right in wh and word not in wh}
+    long = [word for word in wh if len(word) >= _SHORTEST_BEGINNING]
+    return hasty | {
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :]: word for word in long for at in range(1, len(word) - 1)
+    }
 
 
 def _spelled(message: str) -> str:
-    """A message whose first word is a question word with two letters swapped ("waht", "qunado"), put right."""
-    opening = _OPENING_WORD.match(message)
-    if opening is None:
-        return message
-    return _slips(languages()).get(opening[0].lower(), opening[0]) + message[opening.end() :]
+    """A message with a question word among its first words put right: "waht", "ke", "qnt"."""
+    slips, end, parts = _slips(languages()), 0, list[str]()
+    for found in islice(_OPENING_WORD.finditer(message), _MOST_LEADING):
+        parts += (message[end : found.start()], slips.get(found[0].lower(), found[0]))
+        end = found.end()
+    return "".join((*parts, message[end:]))
 
 
 def memory_question(question: str) -> MemoryQuestion:
@@ -357,7 +368,7 @@ def memory_question(question: str) -> MemoryQuestion:
         wanted = next((kind for kind, pattern in _OPENING.items() if pattern.match(typed)), wanted)
     precise = next((kind for kind, pattern in _PRECISE.items() if pattern.search(typed)), "")
     asked = _ASKED_NOUN.search(plain)
-    noun = asked["noun"] if asked and asked["noun"] not in small else ""
+    noun = asked["noun"] if asked and asked["noun"] in content else ""
     return MemoryQuestion(
         tuple(map(forms, content)), tuple(map(synonyms, content)), wanted,
         "assistant" if asks_for_answers(question) else "user", plain, precise, noun,
@@ -368,7 +379,7 @@ def memory_question(question: str) -> MemoryQuestion:
 @lru_cache(maxsize=4_096)
 def synonyms(word: str) -> frozenset[str]:
     """The stems of the words for the same thing, in every language."""
-    return frozenset(
+    same = (
         snowball_stem(other, each.code)
         for each in languages()
         for group in map(str.split, each.dialogue.synonyms.split(";"))
@@ -376,6 +387,24 @@ def synonyms(word: str) -> frozenset[str]:
         for other in group
         if other != word
     )
+    return frozenset(same).union(*(_glosses().get(stem, ()) for stem in forms(word)))
+
+
+@cache
+def _glosses() -> dict[str, set[str]]:
+    """The stems of a word in the other language, by each of its stems."""
+    found: dict[str, set[str]] = {}
+    for line in files("ricordo.languages").joinpath("italian_english.txt").read_text(encoding="utf-8").splitlines():
+        gloss, _, words = line.partition(": ")
+        if gloss[0] in "#-" or " " in gloss:
+            continue
+        english = snowball_stem(fold(gloss), "en")
+        for word in words.split():
+            if "_" not in word:
+                italian = snowball_stem(fold(word), "it")
+                found.setdefault(english, set()).add(italian)
+                found.setdefault(italian, set()).add(english)
+    return found
 
 
 @lru_cache(maxsize=32_768)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain
+from typing import TYPE_CHECKING
 
 from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
@@ -22,6 +22,9 @@ from ricordo.languages.registry import languages
 from ricordo.languages.text import language_of
 from ricordo.records.turns import LOOKBACK, Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import ReaderPhrases
 
 _READ_TURNS = 6  # that a model reads
 _READ_CHARACTERS = 1_200  # of each message
@@ -104,7 +107,7 @@ def past_turn(turn: Turn) -> PastTurn:
     items = derive_items(response, chunk_ids)
     if turn.metadata.get("memory_sources") and not (items or len(enumeration(response, language_of(response))) > 2):
         response = said_in(turn.response or "", quotes=False)
-    given_back = "memory_sources" in turn.metadata or not _refusals().search(turn.response or "")
+    given_back = "memory_sources" in turn.metadata or not _refuses(turn.response or "")
     told = bool(turn.response and not response and given_back)  # a question without an answer still has its topic
     return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items, told)
 
@@ -119,13 +122,14 @@ def said_in(answer: str, *, quotes: bool = True) -> str:
     return said if said.strip() else ""
 
 
-@cache
-def _refusals() -> re.Pattern[str]:
-    """The sentences in which the reader says that it has no answer."""
-    own = [
-        (each.absent, each.nothing_yet, each.nothing_held, each.fallback) for each in (t.reader for t in languages())
-    ]
-    return re.compile("|".join(map(re.escape, chain(*own))))
+def _refuses(answer: str) -> bool:
+    """Whether the reader says in an answer that it has none."""
+    return any(sentence in answer for each in languages() for sentence in _refusals(each.reader))
+
+
+def _refusals(own: "ReaderPhrases") -> tuple[str, ...]:
+    """The sentences that stand where nothing answers a question, without quotes behind them."""
+    return (own.absent, own.nothing_yet, own.nothing_held, own.fallback)
 
 
 @cache
@@ -135,7 +139,7 @@ def _fixed_sentences(quotes: bool) -> re.Pattern[str]:
     for own in (each.reader for each in languages()):
         alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell)
         told = (own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said)
-        none = (own.absent, own.unsure, own.nothing_yet, own.nothing_held, own.no_more, own.no_talk, own.fallback)
+        none = (*_refusals(own), own.unsure, own.no_more, own.no_talk)
         whole = () if quotes else (own.you_said, own.talk_user, own.known_line)
         quoting = (own.you_said, own.i_said, own.confirmed, own.nearest)
         leads = (own.opening, own.both, own.talk, own.known, *(each.split("{quote}")[0] for each in quoting))

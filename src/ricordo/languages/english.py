@@ -1166,6 +1166,7 @@ DIALOGUE = base.DialogueWords(
         r"|(?:what|which|how|when|where|who) (?:\w+ ){0,2}(?:do|does|did|can|could|should|is|are|would|will) (?:i|you|u|we|it|they|the|my|a|an)\b"
         r"|(?:can|could|should|would|will|do|does|did|is|are|any) (?:i|you|u|we|it|they|there|the|my|idea|ideas|tips|advice|suggestions)\b"
     ),
+    asking_ends=r"(?:is|are|was|were) (?:what|when|where|who)(?: again)?",
     wh_words=r"what|whats|wat|wot|wats|wen|wens|which|wich|who|whos|whom|whose|where|wheres|when|whens|why|how",
     tell_me=(
         r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)|give me|list|explain|describe|name|define|compare|show me|summari[sz]e|sum up"
@@ -1262,7 +1263,7 @@ DIALOGUE = base.DialogueWords(
             r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|today|tomorrow|yesterday|tonight|mornings?"
             r"|afternoons?|evenings?|noon|midnight|nights?|spring|summer|autumn|winter|christmas|easter|weeks?|weekends?|months?|years?|days?|hours?|minutes?|o'clock|past|half"
         ),
-        "colour": r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden|silver|mustard|cream|turquoise|crimson|maroon",
+        "colour": r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden|silver|mustard|cream|turquoise|crimson|maroon|lilac|lavender|ivory|indigo|scarlet|khaki|burgundy|magenta|bronze",
         "age": r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who|when|this|last|next",
         "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
         "where": r"in|at|near|from|of|to|into|around",
@@ -1280,7 +1281,7 @@ DIALOGUE = base.DialogueWords(
             r"|evenings?|\b(?:in|within) (?:\w+ ){1,2}(?:days?|weeks?|months?)|when i was|\bafter\b|\bbefore\b"
         ),
         "duration": (
-            r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|half|an?|few|couple of|whole)[ -]?(?:\w+ )?(?:seconds?|secs?"
+            r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|half|(?<![\d] )an?|few|couple of|whole)[ -]?(?:\w+ )?(?:seconds?|secs?"
             r"|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?|yrs?|foot|feet|met(?:re|er)s?|words?|pages?|inch(?:es)?)|\bsince\b|decade|\btill\b"
         ),
         "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
@@ -1296,7 +1297,7 @@ DIALOGUE = base.DialogueWords(
             r"|\b(?:works?|worked|working|teach(?:es)?|taught) (?!out\b|on\b)\w+|\bfor a living\b|\bby (?:trade|profession)\b|\bretired\b"
         ),
         "object_of": r"(?:do|does|did) (?:(?:my|our|the) )?\w+ ",
-        "definite": r"(?:what|which|who)(?:'s|s| is| are| was| were) the",
+        "definite": r"(?:what|which|who|when|where)(?:'s|s| is| are| was| were) the",
         "unit_time": r"sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|nights?|weeks?|months?|years?|yrs?",
         "unit_money": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?",
         "unit_length": r"[ck]?m|mm|kilomet\w+|miles?|(?:centi|milli)?met(?:re|er)s?|feet|foot|inch(?:es)?|yards?",
@@ -1327,23 +1328,7 @@ DIALOGUE = base.DialogueWords(
         dish cook; mum mom mother mam mummy; dad father papa daddy; job work living profession occupation; dog puppy greyhound hound labrador spaniel terrier poodle collie
         retriever; doctor gp physician; exam test mock quiz exams; car auto vehicle; boss manager supervisor; cost costs price pay paying charge charges quid pounds euros
         dollars fee; flat home house apartment; illness disease condition diagnosis sick; wife husband spouse partner; pill pills medicine drug tablet medication tablets;
-        teacher tutor professor; shop business store place; cat cats gatto gatta gatti; dog dogs cane cani; brother brothers fratello fratelli; sister sisters sorella
-        sorelle; mother mum madre mamma; father dad padre papa; son sons figlio figli; daughter daughters figlia figlie; children kids figli bambini; wife moglie; husband
-        marito; friend friends amico amica amici; neighbour neighbor neighbours vicino vicina vicini; uncle zio; aunt zia; grandmother nan nonna; grandfather grandad nonno;
-        nephew niece grandson granddaughter nipote; cousin cugino cugina; boss capo; colleague collega colleghi; teacher maestro maestra insegnante professore; doctor
-        medico dottore dottoressa; nurse infermiera infermiere; vet veterinario veterinaria; dentist dentista; lawyer avvocato; landlord padrone; house home casa; flat
-        apartment appartamento; room stanza camera; kitchen cucina; garden giardino orto; oven forno; car macchina auto; bike bicicletta bici; boat barca; train treno;
-        flight plane volo aereo; hotel albergo; ticket biglietto; trip journey viaggio; holiday holidays vacanza vacanze; school scuola; exam test esame verifica; grade
-        voto; thesis tesi; university universita; work job lavoro mestiere; shop negozio; office ufficio; salary wage stipendio; rent affitto; price cost prezzo costo; bill
-        bolletta; deposit caparra; loan mortgage mutuo; wedding matrimonio; party festa; birthday compleanno; gift present regalo; guests invitati ospiti; dinner cena;
-        lunch pranzo; breakfast colazione; bread pane; wine vino; cake torta dolce; recipe recipes ricetta ricette; meat carne; fish pesce; milk latte; coffee caffe; water
-        acqua; medicine pills medicina farmaco pastiglie; pain dolore male; knee ginocchio; back schiena; shoulder spalla; wrist polso; leg gamba; arm braccio; head testa
-        headache; allergic allergy allergico allergica allergia; blood sangue; surgery operation operazione intervento; phone telefono; code codice; number numero; key keys
-        chiave chiavi; address indirizzo; street via strada; city town citta; country paese; book libro; song canzone; band gruppo; choir coro; concert concerto; guitar
-        chitarra; piano pianoforte; instrument strumento; match game partita; team squadra; coach allenatore allenatrice; race gara; shoes scarpe; dress vestito; colour
-        color colore; dead died morto morta; born nato nata; eat mangiare mangio; drink bere bevo; sleep dormire dormo; live abito vivo; arrive arriva; leave parte partire;
-        pay pago pagare; buy bought comprato; sell sold venduto; day giorno; week settimana; month mese; year anno; morning mattina; evening sera; notebook quaderno; chorus
-        ritornello; bees api; hive hives arnia arnie; horse cavallo; cold freddo fredda; hot caldo calda
+        teacher tutor professor; shop business store place
     """,
     changed=(
         r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to|(?:went|gone|put) (?:up|down|back)|update|correction"

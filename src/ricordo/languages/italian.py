@@ -1292,13 +1292,14 @@ DIALOGUE = base.DialogueWords(
         r"|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
-        r"a ke or[ae]\b|(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|entro|fino a|del|al|dal|nel|sul) ?)?(?:che|chi|cosa"
+        r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|entro|fino a|del|al|dal|nel|sul) ?)?(?:che(?! (?:bell|brutt|pall|schif|noi|ansi|peccat|stran|fortun|sfortun|gioi|ridere|casin|fatic|solliev|vergogn|cald|fredd|sonno|fame)\w*\b(?!.*\?))|chi|cosa"
         r"|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando|quand'|perche|come|com')\b"
     ),
     asking_clauses=(
         r"(?:e |ma )?(?:che cosa|cosa|quale|qual|quali|quanto|quanta|quanti|quante|quant') \w+|come (?:si|mai|faccio|fai|posso|devo|dovrei|mi)\b"
         r"|(?:dove|quando|chi) (?:si|mi|posso|devo|dovrei|conviene|trovo|compro|c'e|e meglio)\b|(?:posso|puoi|potresti|mi dici|sai|conosci|hai (?:consigli|idee))\b"
     ),
+    asking_ends=r"(?<!so )(?<!sapevo )(?<!sappiamo )(?<!ricordo )(?<!capito )(?<!ecco )(?:qual|chi|dov|quand|quant|cos)[' ](?:e|era)",
     wh_words=r"che|chi|cosa|cos|qual|quale|quali|quanto|quanta|quanti|quante|dove|dov|quando|quand|perche|come|com",
     tell_me=(
         r"(?:(?:per favore|mi puoi|puoi|potresti)[ ,]*)*(?:dimmi|dirmi|spiega\w*|elenca\w*|descrivi\w*|definisci\w*|confronta\w*|riassum\w*|ricordami (?:che cosa|cosa|chi"
@@ -1344,7 +1345,7 @@ DIALOGUE = base.DialogueWords(
         r"|elenca) .*(?:sai|ricordi) di me"
     ),
     wanted={
-        "age": r"quanti anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno|d[ei]l?)|che anni ha",
+        "age": r"quant[io] anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno|d[ei]l?)|che anni ha",
         "surname": r"cognome|nome di battesimo|nome completo|di nome",
         "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
         "colour": r"(?:di che|che|quale|di quale) color[ei]",
@@ -1356,7 +1357,7 @@ DIALOGUE = base.DialogueWords(
             r"|cost(?:a|ano|ato|ata|ati|ate)|pag(?:o|a|hi|hiamo|ato|ata|ati|ate)"
         ),
         "number": r"quant[oaie]|in quanti|temperatura|percentuale|velocita|distanza|dose|dosaggio|taglia|pagina|peso|altezza|voto|tasso|percento|pressione|livello",
-        "time": r"quand(?:o|'e)|a (?:che|ke) or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)",
+        "time": r"quand(?:o|'e)|a che or[ae]|che (?:giorno|giorni|ora|ore|data|anno|mese)|(?:qual|quale|quali) (?:giorn[oi]|data|anno|mese|ore)|in che (?:data|anno|mese|giorno|giorni|ore)",
         "place": r"dove|dov'e|(?:in|di|da) (?:che|quale) (?:citta|paese|posto|via|luogo|sala|parte|zona|quartiere|regione)|(?:che|quale) (?:citta|paese|posto|via|luogo|indirizzo)|indirizzo",
         "person": r"chi|(?:quale|che) (?:persona|amic\w+|collega|medic[oia]|dottor\w+|professor\w+|cantante)",
         "reason": r"perche|come mai|per quale motivo|per che motivo",
@@ -1367,7 +1368,7 @@ DIALOGUE = base.DialogueWords(
         "last_said": r"ultim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b|(?:che )?cosa (?:ti )?ho appena (?:detto|chiesto)",
         "which": r"qual[ei]",
         "newest": r"adesso|ora|ultim[oaie]|attual\w+|oggi|al momento|ancora",
-        "clock": r"a (?:che|ke) or[ae]|che ore",
+        "clock": r"a che or[ae]|che ore",
         "year": r"(?:che|quale) anno",
         "duration": r"quanto tempo|quanto dura\w*|da quant\w|quant[ie] (?:minuti|ore|giorni|notti|settimane|mesi|anni)",
         "frequency": r"ogni quanto|quante volte",
@@ -1392,7 +1393,7 @@ DIALOGUE = base.DialogueWords(
             r"|domani|ieri|stasera|stamattina|mattin[ae]|pomeriggio|ser[ae]|nott[ei]|mezzogiorno|mezzanotte|primavera|estate|autunno|inverno|natale|pasqua|settiman[ae]"
             r"|mes[ei]|ann[oi]|giorn[oi]|or[ae]|minut[oi]|alba|primo"
         ),
-        "colour": r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+|celest[ei]|beige|oro|argento|turchese|senape",
+        "colour": r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+|celest[ei]|beige|oro|argento|turchese|senape|lilla|bordeaux|avorio|indaco|fucsia|lavanda|panna|ocra",
         "age": r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha",
         "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
         "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
@@ -1416,7 +1417,7 @@ DIALOGUE = base.DialogueWords(
             r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
             r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
-        "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|all?a? settimana",
+        "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|al?l?a? settimana|all'(?:ora|anno)|\b(?:il|la) (?:lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica)\b",
         "third_person": r"(?:lui|lei|loro|è|sono|ha|hanno) \w+",
         "plural_of": r"(?:(?:i|le|gli) )?(?:miei|mie|nostr[ie]|suoi|sue)|i|le|gli",
         "repeated_any": r"guid\w+|possied\w+",
@@ -1428,7 +1429,7 @@ DIALOGUE = base.DialogueWords(
             r"|\blavora\w* (?:in|a|al|alla|per|da|come|nel|nella|all)\b|\binsegna\w*\b|\bdi (?:mestiere|professione)\b|\bin pensione\b"
         ),
         "object_of": r"(?:(?:ho|ha|abbiamo|mi|ci|si) )?",
-        "definite": r"(?:qual e|quali sono|qual era|chi e|cos'e|quand'e|dov'e) (?:il|lo|la|l'|i|gli|le)",
+        "definite": r"(?:qual e|quali sono|qual era|chi e|cos'e|quand(?:o |')e|quando sono|dov'e|dove sono) (?:il|lo|la|l'|i|gli|le)",
         "pronoun": r"ne|lui|lei|loro|gli|gliel\w*|(?:l[oaie]?|gli)[ '](?:ho|hai|ha|abbiamo|hanno|d[oai]|diamo|fa|faccio|metto|porto|prendo|tengo|tiene|vogliono|vuole)",
         "kin": (
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
@@ -1473,7 +1474,7 @@ DIALOGUE = base.DialogueWords(
     earlier=r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|(?<=[\w,] )allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere|professione) avevo",
     listing=r"quali|che \w+(?:i|ine|ure|ole|elle|ane) \w+o\b|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
     asked_facts={
-        "age": r"(?:quanti anni|che eta) ho(?: (?:io|adesso|ora))?(?=\W*$)|qual e la mia eta",
+        "age": r"(?:quant[io] anni|che eta) ho(?: (?:io|adesso|ora))?(?=\W*$)|qual e la mia eta",
         "home": r"dove (?:viv(?:ev)?o|abit(?:av)?o|sto di casa)|in (?:che|quale) (?:citta|paese) (?:viv(?:ev)?o|abit(?:av)?o)",
         "work": (
             r"che (?:lavoro|mestiere|professione) (?:faccio|facevo|ho|avevo|svolgo)|(?:qual|quale) e (?:il mio (?:lavoro|mestiere)|la mia professione)"
