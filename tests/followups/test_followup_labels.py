@@ -21,6 +21,7 @@ GARDEN = talk(
     )
 )
 ZAINO = talk(("Cosa devo portare in barca?", "Porta a) cerata pesante, b) scarpe bianche, c) cappello e d) guanti."))
+HIKES = talk(("Recommend three hikes", "1. Zirbenweg: easy\n2. Goetheweg: exposed\n3. Rumer: steep"))
 BREAD = talk(("Is it better to use a cast-iron pot or a pizza stone?", "The pot keeps the steam in."))
 
 
@@ -65,6 +66,10 @@ def test_labels_are_only_those_of_the_list(question: str) -> None:
         ("the one about beer", GARDEN, ["Set"]),
         ("tell me about the copper tape one", GARDEN, ["Spread"]),
         ("Can you compare them?", GARDEN, ["Spread", "Set", "Water", "Invite"]),
+        ("Is the middle one ok with kids?", HIKES, ["Goetheweg:"]),
+        ("quella di mezzo è fattibile coi bambini?", HIKES, ["Goetheweg:"]),
+        ("When does the snow melt on no. 3?", HIKES, ["Rumer:"]),
+        ("How long is hike three?", HIKES, ["Rumer:"]),
     ],
 )
 def test_items_are_meant_in_many_ways(question: str, history: tuple[PastTurn, ...], items: list[str]) -> None:
@@ -76,6 +81,8 @@ def test_items_are_meant_in_many_ways(question: str, history: tuple[PastTurn, ..
     ("question", "history"),
     [
         ("What is 2 and 2?", GARDEN),
+        ("Was the middle class growing in 1900?", HIKES),
+        ("Qual è il mezzo più veloce per Parigi?", HIKES),
         ("Sono le 3 e 4", GARDEN),
         ("Is vitamin b good for hair?", ZAINO),
         ("Quando si usa la d eufonica?", ZAINO),

@@ -105,7 +105,7 @@ def _prose_lists(answer: str, language: FollowUpWords, *, last: bool) -> tuple[t
         return told, series
     mixed = len({item.text[0].isupper() for item in series[1:]}) > 1
     shared = any(one.start <= each.start < one.end for one in series for each in told)
-    likelier = told[0].start < series[0].start if shared else len(told) > len(series)
+    likelier = told[0].start < series[0].start if shared and len(series) < _ANNOUNCED else len(told) > len(series)
     return (told, series) if mixed or likelier else (series, told)
 
 
@@ -124,6 +124,7 @@ def told_apart(answer: str, language: FollowUpWords) -> tuple[Item, ...]:
 
 
 _READ_PROSE = 1_500  # characters
+_ANNOUNCED = 4  # members from which on a series is what the answer lists
 _SENTENCE_ENDS = frozenset(".!?;\n")
 
 
@@ -173,10 +174,9 @@ def _told_first(
             return None
         if mark in language.coordinators and not choice and after in language.prepositions:
             return None  # "…and the risk with the dealer"
-        leads = not mark and any(
-            word in language.verbs or word in language.prepositions or is_content(language, word) for word in before
-        )
-        aided = any(word in language.auxiliaries or word in language.copulas for word in before)
+        there = not mark and bool(before) and before[0] in language.existential  # "There is the night train, and…"
+        leads = there or (not mark and any(_says(word, language) for word in before))
+        aided = not there and any(word in language.auxiliaries or word in language.copulas for word in before)
         if not choice and (aided or not (bare or leads)):
             return None
         name = name_in(phrase.text) if len(phrase.words) > 2 and line.tokens[at].capital else ""
@@ -184,6 +184,10 @@ def _told_first(
             return phrase._replace(text=name, end=phrase.start + len(name), words=split_words(name).words)
         return phrase if choice or leads or (end + 1 < last and line.is_word(end + 1)) else None
     return None
+
+
+def _says(word: str, language: FollowUpWords) -> bool:
+    return word in language.verbs or word in language.prepositions or is_content(language, word)
 
 
 def next_choice(choice: ListChoice, step: int) -> ListChoice | None:
@@ -212,7 +216,8 @@ def _chosen(listed: Sequence[Item], pick: Pick) -> tuple[Item, ...]:
         labelled = [item for item in listed if item.label == pick.label]
         if labelled:
             return (labelled[0],)
-    places = [place - 1 if place > 0 else len(listed) + place for place in pick.positions]
+    middle = len(listed) // 2 if len(listed) % 2 else len(listed)
+    places = [(place - 1 if place > 0 else len(listed) + place) if place else middle for place in pick.positions]
     if not places or len(listed) < 2 or not all(0 <= place < len(listed) for place in places):
         return ()
     return tuple(listed[place] for place in places)

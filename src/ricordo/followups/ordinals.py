@@ -72,7 +72,13 @@ def _may_begin(token: Token, language: FollowUpWords, nouns: Words) -> bool:
     word = token.word
     if not token.is_word:
         return word == "("
-    return len(word) == 1 or word in language.place_words or word.isdecimal() or (bool(nouns) and stem(word) in nouns)
+    return (
+        len(word) == 1
+        or word in language.place_words
+        or word in language.number_words
+        or word.isdecimal()
+        or (bool(nouns) and stem(word) in nouns)
+    )
 
 
 def whole_message(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
@@ -111,8 +117,10 @@ _Found = tuple[int, int, Pick, str, float]
 def _labelled(line: WordSpans, language: FollowUpWords, nouns: Words, index: int) -> _Found | None:
     """ "point 2", "steps 2 and 3", "opzione b", "punto tre"."""
     noun = line.word(index)
-    of_the_talk = stem(noun) in nouns and line.word(index - 1) in language.articles and _digits(line.word(index + 1))
-    if (noun not in language.list_nouns and not of_the_talk) or line.word(index - 1) in language.partitives:
+    of_the_talk = stem(noun) in nouns and not line.tokens[index].capital and _stage(line, language, index)
+    numbered = noun in language.number_words and line.word(index + 1) in _NUMBER_SIGNS
+    known = noun in language.list_nouns or of_the_talk or numbered
+    if not known or line.word(index - 1) in language.partitives:
         return None
     at = index + 1
     while line.word(at) in _NUMBER_SIGNS or line.word(at) in language.number_words:
@@ -132,7 +140,13 @@ def _labelled(line: WordSpans, language: FollowUpWords, nouns: Words, index: int
     if not positions or not _free(line, language, last + 1):
         return None
     label = labels[0] if len(labels) == 1 and labels[0] not in language.cardinals else ""
-    return index, last, Pick(positions=tuple(positions), label=label), noun, 0.95
+    return index, last, Pick(positions=tuple(positions), label=label), "" if numbered else noun, 0.95
+
+
+def _stage(line: WordSpans, language: FollowUpWords, index: int) -> bool:
+    """ "the hike 2", "stage three": a noun of the talk with its number."""
+    number = line.word(index + 1)
+    return bool(_digits(number)) if line.word(index - 1) in language.articles else number in language.cardinals
 
 
 def _label_at(line: WordSpans, language: FollowUpWords, at: int) -> int | None:
@@ -171,8 +185,11 @@ def _ordinal(line: WordSpans, language: FollowUpWords, nouns: Words, index: int)
     place = language.ordinals.get(line.word(index))
     if place is None:
         return None
-    has_article = line.word(index - 1) in language.articles or _after_another(line, language, index)
-    first = index - 1 if has_article else index
+    between = not place and line.word(index - 1) in language.links  # "quello di mezzo"
+    article = line.word(index - 1 - between)
+    has_article = article in language.articles or _after_another(line, language, index)
+    has_article = has_article or (between and article in language.demonstrative)
+    first = index - 1 - between if has_article else index
     at = index + 1
     count = language.cardinals.get(line.word(at)) or _digits(line.word(at))
     if count is not None and line.word(at) not in language.ones:
@@ -185,11 +202,11 @@ def _ordinal(line: WordSpans, language: FollowUpWords, nouns: Words, index: int)
         at += 1
     else:
         noun = ""
-    if not noun and not has_article:
-        return None
-    if not _free(line, language, at, bare=not (named or noun in language.ones)) and not _predicate(
-        line, language, first, at
-    ):
+    if (not noun and not has_article) or not (place or between or noun in language.ones):
+        return None  # "quel mezzo" is a thing, "the middle" no item
+    of_two = line.word(index) in language.of_two and not is_content(language, line.word(at))
+    bare = not (named or noun in language.ones or of_two)
+    if not _free(line, language, at, bare=bare) and not _predicate(line, language, first, at):
         return None
     if noun in language.ones and line.word(at) in language.ordinal_stoppers:
         return None
@@ -296,8 +313,9 @@ def _predicate(line: WordSpans, language: FollowUpWords, first: int, at: int) ->
         first -= 2  # "Are both of the last two cheap?"
     if first <= 0 or line.word(first - 1) not in language.auxiliaries or not line.is_word(at):
         return False
-    ends = not line.is_word(at + 1)
-    return ends or (line.word(at) in language.modifiers and not _has_noun(line, language, at + 1))
+    word, ends = line.word(at), not line.is_word(at + 1)
+    said = word in language.modifiers or language.patterns["past"].fullmatch(word) is not None
+    return ends or (said and not _has_noun(line, language, at + 1))
 
 
 def _has_noun(line: WordSpans, language: FollowUpWords, at: int) -> bool:

@@ -76,7 +76,7 @@ KINDS: tuple[Kind, ...] = ("statement", "comparison", "ordinal", "back", "contin
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Which items of a list: places from 1 (negative: from the end), a printed label, all of them, none, the next."""
+    """Which items of a list: places from 1 (negative: from the end, 0: the middle), a label, all, none, the next."""
 
     positions: tuple[int, ...] = ()
     label: str = ""

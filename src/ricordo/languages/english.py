@@ -293,7 +293,7 @@ FOLLOWUPS = FollowUpWords(
             "first 1st former,second 2nd,third 3rd,fourth 4th,fifth 5th,sixth 6th,seventh 7th,eighth 8th,ninth 9th,"
             "tenth 10th"
         ),
-        **numbered("penultimate,last final latter", -2),
+        **numbered("penultimate,last final latter,middle central", -2),
     },
     cardinals=numbered("one,two,three,four,five,six,seven,eight,nine,ten"),
     neighbours={"next": 1, "following": 1, "previous": -1},
@@ -330,6 +330,7 @@ FOLLOWUPS = FollowUpWords(
     first_person=NOTHING,
     action_askers=frozenset(),
     of_two=words("former latter"),
+    existential=words("there"),
     personal=words("it they them he she him itself themselves"),
     plural_pronouns=words("they them their theirs these those themselves ones"),
     person_pronouns=words("he she him his her hers"),

@@ -307,7 +307,10 @@ FOLLOWUPS = FollowUpWords(
             "quarto quarta quarti quarte,quinto quinta quinti quinte,sesto sesta,"
             "settimo settima,ottavo ottava,nono nona,decimo decima"
         ),
-        **numbered("terzultimo terzultima,penultimo penultima penultimi penultime,ultimo ultima ultimi ultime", -3),
+        **numbered(
+            "terzultimo terzultima,penultimo penultima penultimi penultime,ultimo ultima ultimi ultime,mezzo",
+            -3,
+        ),
     },
     cardinals=numbered("uno,due,tre,quattro,cinque,sei,sette,otto,nove,dieci"),
     neighbours={**numbered("prossimo prossima successivo successiva seguente"), "precedente": -1},
