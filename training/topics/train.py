@@ -24,6 +24,7 @@ from ricordo.topics.assign import TopicMessage
 from ricordo.topics.subjects import (
     KnownTopic,
     TopicTurn,
+    apart,
     decide_turn,
     form_of,
     manner_of,
@@ -155,7 +156,7 @@ def chance_of(cases: Sequence[Case], vectors: Vectors, scale: SubjectScale) -> C
                 turns[i].vector for i in range(at) if "-" not in (labels[at], labels[i]) and labels[at] != labels[i]
             ]
             for cosines, row in zip(found, (turn.question.vector, turn.answer.vector, turn.vector), strict=True):
-                rows = scale.apart(np.stack([row, *others]))
+                rows = apart(scale, np.stack([row, *others]))
                 cosines += (rows[1:] @ rows[0]).tolist()
     return tuple((round(float(np.mean(each)), 3), round(float(np.std(each)), 3)) for each in found)
 

@@ -301,6 +301,25 @@ def score(
     return back
 
 
+def apart(scale: SubjectScale, vectors: Vector) -> Vector:
+    """Rows without what all vectors share and what varies within a topic, at length one."""
+    left = vectors - scale.common
+    left -= left @ scale.within.T @ scale.within
+    left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-9
+    return left
+
+
+def cosines_apart(scale: SubjectScale, rows: Vector, directions: Vector) -> FloatArray:
+    """The cosines of rows of length one, without the same, with directions that `apart` made."""
+    products = rows @ np.vstack([directions, scale.common, scale.within]).T
+    count = len(directions)
+    offset = np.vstack([scale.common, scale.within]) @ scale.common
+    length = 1 - 2 * products[:, count] + offset[0] - ((products[:, count + 1 :] - offset[1:]) ** 2).sum(axis=1)
+    lengths = np.sqrt(np.maximum(length, 0.01))[:, None]
+    found: FloatArray = (products[:, :count] - directions @ scale.common) / lengths
+    return found
+
+
 def observe(turn: TopicTurn, known: Sequence[KnownTopic], scale: SubjectScale) -> dict[str, FloatArray]:
     """What is seen of a turn in each topic: a column for each observation, a row for each topic."""
     answer, (question_chance, answer_chance, turn_chance) = turn.answer, scale.chance
@@ -310,11 +329,11 @@ def observe(turn: TopicTurn, known: Sequence[KnownTopic], scale: SubjectScale) -
     if scale.common.size != turn.vector.size:
         none = np.zeros((1, turn.vector.size), np.float32)
         scale = replace(scale, common=none[0], within=none)
-    directions = scale.apart(np.stack([turn.question.vector, turn.vector, (answer or turn.question).vector]))
+    directions = apart(scale, np.stack([turn.question.vector, turn.vector, (answer or turn.question).vector]))
     turns = [each.vector for own in read for each in own]
-    cosines = scale.cosines(np.stack(turns), directions) if turns else np.empty((0, 3))
+    cosines = cosines_apart(scale, np.stack(turns), directions) if turns else np.empty((0, 3))
     count = np.array([max((each.topic.message_count + 1) // 2, 1) for each in known])
-    centres = scale.cosines(matrix_of(tuple(each.topic.centre for each in known)), directions)
+    centres = cosines_apart(scale, matrix_of(tuple(each.topic.centre for each in known)), directions)
     nearest, last = np.empty_like(centres), np.empty_like(centres)
     at = 0
     for row, own in enumerate(read):

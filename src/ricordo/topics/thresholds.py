@@ -51,23 +51,6 @@ class SubjectScale:
         """This scale with a threshold set by hand, so much above the measured one."""
         return replace(self, chance=tuple((mean + by, spread) for mean, spread in self.chance))
 
-    def apart(self, vectors: "Vector") -> "Vector":
-        """Rows without `common` and `within`, at length one."""
-        left = vectors - self.common
-        left -= left @ self.within.T @ self.within
-        left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-9
-        return left
-
-    def cosines(self, rows: "Vector", directions: "Vector") -> NDArray[np.float64]:
-        """The cosines of rows of length one, without `common` and `within`, with directions that are apart."""
-        products = rows @ np.vstack([directions, self.common, self.within]).T
-        count = len(directions)
-        offset = np.vstack([self.common, self.within]) @ self.common
-        length = 1 - 2 * products[:, count] + offset[0] - ((products[:, count + 1 :] - offset[1:]) ** 2).sum(axis=1)
-        lengths = np.sqrt(np.maximum(length, 0.01))[:, None]
-        found: NDArray[np.float64] = (products[:, :count] - directions @ self.common) / lengths
-        return found
-
 
 _FITTED = json.loads(files("ricordo.topics").joinpath("weights.json").read_text(encoding="utf-8"))
 
