@@ -71,6 +71,18 @@ def told(*turns: tuple[str, str]) -> tuple[PastTurn, ...]:
     return talk(*((query, said_in(response)) for query, response in turns))
 
 
+@pytest.mark.parametrize(
+    "question", ["E il gatto come sta?", "e mio fratello quanti anni ha?", "And my cat how old is she?"]
+)
+def test_a_part_with_its_own_question_word_replaces_nothing(question: str) -> None:
+    """ "And" before a subject that is asked about opens a new question, not a part of the last one."""
+    for before in (
+        ("Ho detto che ho un cane?", "Non lo trovo."),
+        ("Where does my sister live?", "She lives in Porto."),
+    ):
+        assert resolve(question, told(before)).standalone == question
+
+
 @pytest.mark.parametrize("question", COMPLETE)
 def test_a_question_that_names_its_subject_is_left_alone(question: str) -> None:
     """After a statement, a refusal, a question in the other language or on something else."""

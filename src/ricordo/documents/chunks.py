@@ -303,7 +303,7 @@ def read_pdf(data: bytes, name: str, *, password: str | None = None, bounds: Bou
     cleaned = [_joined(lines) for lines in _without_running_titles(pages)]
     letters = sum(character.isalnum() for page in cleaned for character in page)
     if letters < _LEAST_LETTERS:
-        raise _refusal(name, "contains no text, only images: run text recognition (OCR) on it, then add it again")
+        raise _refusal(name, "holds no text, only images: run text recognition (OCR) on it, then add it again")
     return PAGE_BREAK.join(cleaned)
 
 

@@ -378,9 +378,15 @@ def _opened(line: WordSpans, language: FollowUpWords, groups: dict[str, str | No
         return None
     words = rest.split()
     complete = any(word in language.verbs or word in language.auxiliaries for word in words)
-    if len(words) > _FRAGMENT_WORDS or complete:
+    if len(words) > _FRAGMENT_WORDS or complete or _asks_after_subject(words, language):
         return None
     return replace(_whole(line, 0.8), part=_part(line, language, len(words)))
+
+
+def _asks_after_subject(words: list[str], language: FollowUpWords) -> bool:
+    """ "(E) il gatto come sta": the question word follows what is asked about."""
+    at = next((at for at, word in enumerate(words) if word in language.question_words - language.relatives), 0)
+    return at > 0 and words[at - 1] not in language.prepositions and is_content(language, words[at - 1])
 
 
 def _part(line: WordSpans, language: FollowUpWords, count: int) -> str:
