@@ -246,3 +246,18 @@ def test_a_near_miss_is_less_of_an_answer(question: str, told: str, not_told: st
     asked = memory_question(question)
     near, right = (score_memory(asked, [passage(text)]).answered for text in (not_told, told))
     assert near < right
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "told"),
+    [
+        ("who do I live with?", "I live in Sesto with two flatmates, Ahmed and Giulio", True),
+        ("con chi vivo?", "abito a Sesto con due coinquilini, Ahmed e Giulio", True),
+        ("who am I going to Rome with?", "I'm going to Rome with my choir in May", True),
+        ("who am I going to Rome with?", "I'm going to Rome in May; the rest I plan with care", False),
+        ("who lives in Rome?", "I go to Rome with my choir", False),
+    ],
+)
+def test_who_is_with_the_user(question: str, text: str, told: bool) -> None:
+    """Who is asked for "with" stands behind "with", in the clause that says the rest."""
+    assert MessageWords.of(text).holds_in_clause(memory_question(question)) == told

@@ -352,6 +352,8 @@ _SELF_NAMED = AnyLanguage(r"\b(?:<dialogue.self_named>)\s*$", flags=0)
 _OWN_AGE = AnyLanguage(r"\b(?:<dialogue.first_person>)(?: \w{1,3})?$", flags=0)
 _ARTICLE = AnyLanguage(r"(?:<dialogue.articles>)", flags=0)
 _CALLED = AnyLanguage(r"(?:<dialogue.wanted:name>)", flags=0)
+_BESIDE = AnyLanguage(r"(?:<dialogue.held:beside>)", flags=0)
+_COMPANION = 3  # words after "with" among which the companion is named
 _LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
 _WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
@@ -427,7 +429,8 @@ class MessageWords:
             if asked.own_name:
                 return own
             found = [at for at in found if not self._is_where(at)]
-            return [at for at in found if at not in own] + (self.matching("kin") if kind == "person" else [])
+            people = [*self.matching("kin"), *self._companions(asked)] if kind == "person" else []
+            return list(dict.fromkeys([*(at for at in found if at not in own), *people]))
         if kind in _FITTING:
             fitting = [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]
             if kind == "age" and not FIRST_PERSON.search(asked.text):  # "I'm 61" is not the age of another
@@ -454,6 +457,16 @@ class MessageWords:
         small = language(guess_language(self.text)).vocabulary.stop_words | asked.words
         called = (at for at in range(1, len(self.plain)) if _CALLED.fullmatch(self.plain[at - 1]))
         return [at for at in called if self.plain[at] not in small] if asked.wanted in ("name", "person") else []
+
+    def _companions(self, asked: MemoryQuestion) -> list[int]:
+        """The words soon after "with", where that is asked for: "with whom do I live", "I live with two flatmates"."""
+        if not any(map(_BESIDE.fullmatch, asked.words)):
+            return []
+        small = language(guess_language(self.text)).vocabulary.stop_words | asked.words
+        told = {self.clauses[at] for at in self.heard(asked)}
+        after = [at for at, word in enumerate(self.plain) if _BESIDE.fullmatch(word) and self.clauses[at] in told]
+        near = sorted({at for one in after for at in range(one + 1, min(one + 1 + _COMPANION, len(self.plain)))})
+        return [at for at in near if self.plain[at] not in small and not self.plain[at].isdecimal()]
 
     def _is_where(self, at: int) -> bool:
         """Whether a word stands behind a preposition of place, or behind one and an article: "at the Derby depot"."""

@@ -1268,6 +1268,7 @@ DIALOGUE = base.DialogueWords(
         "age": r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who|when|this|last|next",
         "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
         "where": r"in|at|near|from|of|to|into|around",
+        "beside": r"with",
         "label": r"room|plot|unit|grade|level|floor|flat|house|row|seat|platform|gate|bay|berth|bus|route|line|chapter|page|part|year|step|no|number|num|nr",
         "before_time": r"at|on|by|till|until|before|after|around|about|from|to|since|the|between|and",
         "calendar": r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|christmas|easter|i'm|ok|okay|hi|hello|hey",

@@ -1400,6 +1400,7 @@ DIALOGUE = base.DialogueWords(
         "age": r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha",
         "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
         "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
+        "beside": r"con|coi|col|insieme",
         "label": r"stanza|camera|aula|orto|lotto|unita|livello|grado|piano|interno|posto|fila|binario|cancello|autobus|linea|capitolo|pagina|parte|passo|numero|nr|n",
         "before_time": r"il|l|alle|dalle|dal|al|le|entro|del|fino|verso|per|prima|dopo|e|tra|fra|all",
         "calendar": (
@@ -1464,7 +1465,7 @@ DIALOGUE = base.DialogueWords(
         labrador levriero barboncino bassotto meticcio setter bracco; dottore medico dottoressa; figlio figlia bambino bambina figli bimbo bimba; esame verifica
         interrogazione esami test; macchina auto automobile; capo titolare principale; moglie marito compagno compagna; costa costo prezzo pago pagare spendo chiede euro
         quota; casa appartamento abitazione; malattia patologia diagnosi disturbo; medicina farmaco pastiglia pillola compressa; insegnante prof professore professoressa
-        maestra; negozio attivita bottega studio; pratica richiesta domanda; scuola istituto liceo alberghiero
+        maestra; vivo abito; vive abita; vivere abitare; negozio attivita bottega studio; pratica richiesta domanda; scuola istituto liceo alberghiero
     """,
     changed=(
         r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso"
