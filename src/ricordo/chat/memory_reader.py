@@ -233,6 +233,8 @@ class MemoryReader:
             current = findings.current if outright[0] is every[0] else None
             findings = replace(findings, current=current, answered=max(findings.answered, ANSWERED_FROM))
             found = tuple(outright)
+        else:
+            found = tuple(sorted(found, key=lambda each: not _is_introduced(asked, each)))
         if found and not (
             outright
             or asked.is_personal
@@ -506,9 +508,9 @@ def _is_named(name: str, asked: MemoryQuestion) -> bool:
     return folded(name) in asked.text or (bool(capitalized) and asked.words.issuperset(capitalized))
 
 
-def _is_introduced(asked: MemoryQuestion, best: ScoredMemory) -> bool:
-    """Whether a question only asks who a person is, and the best message names that person."""
-    return bool(_INTRODUCTION.match(asked.text) and len(asked.names) >= len(asked.terms) > 0 < best.coverage)
+def _is_introduced(asked: MemoryQuestion, one: ScoredMemory) -> bool:
+    """Whether a question only asks who a person is, and a message names that person."""
+    return bool(_INTRODUCTION.match(asked.text) and len(asked.names) >= len(asked.terms) > 0 < one.coverage)
 
 
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:
