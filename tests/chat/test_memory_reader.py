@@ -990,15 +990,9 @@ def test_the_ends_of_the_talk(memory: Memory, question: str, wanted: str, never:
 @pytest.mark.parametrize("question", ["chi è Pippo?", "who is Pippo?"])
 def test_who_a_name_is_among_many_messages(memory: Memory, question: str) -> None:
     """The message with the name is quoted, whatever else the models hold for more like the question."""
-    said = [
-        "sono Luca, faccio l'infermiere al Niguarda e abito a Sesto con due coinquilini, Ahmed e Giulio",
-        "mia madre compie 60 anni il 14 dicembre e le regalo un corso di ceramica",
-        "il mio gatto Pippo ha la gastrite e mangia solo le crocchette renali",
-        "ho due esami: statistica il 12 gennaio e anatomia il 3 febbraio",
-    ]
-    told_before(
-        memory, "luca", [(one, "OK.") for one in said], [("Giulio se n'è andato, adesso con noi c'è Sara", "OK.")]
-    )
+    said = ["abito a Sesto", "il mio gatto Pippo ha la gastrite e mangia solo le crocchette renali", "che sai fare?"]
+    later = ["come mi chiamo?", "chi viene a cena?", "chi abita con me?", "adesso con noi c'è Sara", "chi è Sara?"]
+    told_before(memory, "luca", [(one, "OK.") for one in said], [(one, "OK.") for one in later])
     assert "crocchette" in ask(memory, question, user="luca").message
 
 
