@@ -1,8 +1,11 @@
 """The dialogue act of a message: what is small talk, a command, a statement, a claim or a question."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-from ricordo.chat.question import asks_for_answers, dialogue_act
+from ricordo.chat.question import TOLD, asks_for_answers, dialogue_act
 
 
 @pytest.mark.parametrize(
@@ -130,3 +133,12 @@ def test_small_talk_and_what_only_looks_like_it(message: str, act: str) -> None:
 def test_a_word_with_the_letters_of_a_question_word_is_none(message: str) -> None:
     """Only two neighbouring letters are taken for swapped: "devo" is not "dove", "caso" is not "cosa"."""
     assert dialogue_act(message).act == "statement"
+
+
+@pytest.mark.parametrize(("asks", "least"), [(False, 0.7), (True, 0.33)])
+def test_hasty_messages_are_told_apart(asks: bool, least: float) -> None:
+    """Messages without a question mark: how many that tell, and that ask, are taken for it (docs/answering.md)."""
+    lines = Path(__file__).parents[1].joinpath("data", "hasty_acts.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["asks"] == asks]
+    right = sum((dialogue_act(row["text"]).act not in TOLD) == asks for row in rows)
+    assert right / len(rows) >= least
