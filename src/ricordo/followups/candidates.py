@@ -28,10 +28,10 @@ from ricordo.followups.reference import (
     ReferenceCue,
     Talk,
 )
-from ricordo.followups.rewrite import SENTENCE, alternatives, asked_sentence
+from ricordo.followups.rewrite import alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import AnyLanguage, Words, all_values, all_words
-from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, language_of, sentences, split_words, stem, stems
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
@@ -422,13 +422,13 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
 
 def _without_comments(query: str, language: FollowUpWords) -> str:
     """A message without its sentences that only comment on the answer before a question: "That makes sense!"."""
-    sentences = SENTENCE.split(query.strip())
+    said = [query[start:end] for start, end in sentences(query, chat=True)]
     idle = language.demonstrative | language.personal | all_words("topics.polite_words")
     comments = [
         not each.endswith("?") and len(words := split_words(each).words) <= _COMMENT and not idle.isdisjoint(words)
-        for each in sentences
+        for each in said
     ]
-    return " ".join(compress(sentences, map(not_, comments))) if not all(comments) else query
+    return " ".join(compress(said, map(not_, comments))) if not all(comments) else query
 
 
 def _title(query: str, language: FollowUpWords) -> Phrase | None:

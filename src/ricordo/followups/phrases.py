@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, is_content, is_topical, root, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, is_topical, root, sentences, split_words, stem, stems
 
 
 class Phrase(NamedTuple):
@@ -263,7 +263,6 @@ def name_in(text: str) -> str:
     return found.group() if found is not None else ""
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;…])(?<!\b[A-Z]\.)\s+|\n+")  # not after an initial
 _READ_CHARACTERS = 1_500  # characters of an answer
 _BESIDE = 3  # tokens
 _SAID_CHARACTERS = 120  # after a phrase, that may tell something of it
@@ -292,10 +291,8 @@ class Entity:
 def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
     """The noun phrases of an answer, in order."""
     found: list[Entity] = []
-    begin = 0
-    read = answer[:_READ_CHARACTERS]
-    for gap in (*_SENTENCE_END.finditer(read), None):
-        sentence = read[begin : gap.start() if gap else None]
+    for begin, stop in sentences(answer[:_READ_CHARACTERS], chat=True):
+        sentence = answer[begin:stop]
         line = split_words(sentence)
         inside = [phrase for phrase in phrases(line, language) if len(phrase.words) <= _LONGEST_ENTITY]
         starts = [token.start for token in line.tokens]
@@ -309,7 +306,6 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
             until = next((p.start for p in inside[at + 1 :] if p.proper), len(sentence))
             said = _said(line, roots, after, min(until, phrase.end + _SAID_CHARACTERS), language)
             found.append(Entity(phrase, end, gender, plural, beside, around, at == 0, said=said))
-        begin = gap.end() if gap else len(read)
     return tuple(found)
 
 
@@ -423,7 +419,7 @@ def _goes_on(answer: str, span: tuple[int, int], language: FollowUpWords) -> boo
 def _pieces(answer: str, language: FollowUpWords) -> tuple[tuple[tuple[int, int], int, tuple[str, ...]], ...]:
     """The clauses of an answer, more or less: span, number of the sentence, and the words that tell something."""
     line = split_words(answer)
-    ends = [gap.start() for gap in _SENTENCE_END.finditer(answer)]
+    ends = [end for _, end in sentences(answer, chat=True)]
     parting = language.coordinators | language.choice_words | _PARTING
     found = []
     first = 0

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from ricordo.followups.phrases import nearest, runs
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, is_content, language_of, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, language_of, sentences, split_words, stem, stems
 
 MOST_ADDED_WORDS = 20
 _LONGEST_RATIO = 6
@@ -122,7 +122,6 @@ FITS = 1.2  # the least score with which a part is replaced
 FITS_OLDER = 2.5  # the same in a question before the last
 _REPLACES = 0.5  # likeness to a word of the question with which a thing is meant in its place
 FITS_SENSE = 3.0  # the same where the new part may only explain the old one ("I meant the animal")
-SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 _ALIKE = 0.72
 _CLEARLY = 0.2  # difference of likeness
 _KINDRED = 0.35  # likeness of words that may take each other's place
@@ -147,8 +146,7 @@ class FramePart:
 
 def asked_sentence(query: str) -> str:
     """The sentence of a message that asks: the last with a question mark, or all of a short message."""
-    sentences = [piece for piece in SENTENCE.split(query.strip()) if piece]
-    asking = [piece for piece in sentences if piece.endswith("?")]
+    asking = [piece for start, end in sentences(query, chat=True) if (piece := query[start:end]).endswith("?")]
     return asking[-1] if asking else query.strip()
 
 
