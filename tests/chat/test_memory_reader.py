@@ -987,6 +987,25 @@ def test_the_ends_of_the_talk(memory: Memory, question: str, wanted: str, never:
     assert never not in answer
 
 
+@pytest.mark.parametrize(
+    ("said", "question", "wanted"),
+    [
+        ("abito a Torino con mia sorella Livia", "con chi vivo?", "Livia"),
+        ("I live in Turin with my sister Livia", "who do I live with?", "Livia"),
+    ],
+)
+def test_what_the_user_said_of_themselves_comes_before_the_material(
+    memory: Memory, said: str, question: str, wanted: str
+) -> None:
+    """No material can know it, whatever words it shares with the question."""
+    told_before(memory, "zed", [(said, "OK.")])
+    passages = [("n1", "Di notte respirano tutte le cellule vive."), ("n2", "Wild yeasts live with bacteria.")]
+    answer = Chat(memory).ask(ChatRequest(question, "zed", chunks=passages)).message
+    assert wanted in answer
+    assert "cellule" not in answer
+    assert "yeasts" not in answer
+
+
 @pytest.mark.parametrize("question", ["chi è Pippo?", "who is Pippo?"])
 def test_who_a_name_is_among_many_messages(memory: Memory, question: str) -> None:
     """The message with the name is quoted, whatever else the models hold for more like the question."""

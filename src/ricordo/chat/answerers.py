@@ -161,9 +161,10 @@ class Reader:
             recalled = recalled if recalled and not _speaks_of_it(again, recalled, task.question) else again
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
-        if recalled is None or (material.cited and not recalled.of_user and _is_weaker(recalled, material)):
+        of_user = recalled is not None and (recalled.of_user or _is_own(recalled, task.question))
+        if recalled is None or (material.cited and not of_user and _is_weaker(recalled, material)):
             return material
-        if not material.cited or recalled.of_user:
+        if not material.cited or of_user:
             return self._from_memory(recalled, act)
         both = f"{language_by_code(task.language).reader.both}\n\n{material.text}\n\n{recalled.text}"
         return replace(material, text=both, sources=recalled.sources)
@@ -186,6 +187,12 @@ def _speaks_of_it(again: MemoryAnswer | None, first: MemoryAnswer, question: str
         for told in (first, again)
     ]
     return held[1] or not held[0]
+
+
+def _is_own(recalled: MemoryAnswer, question: str) -> bool:
+    """Whether the user's own words answer for certain what is asked about the user: no material can know it."""
+    own = recalled.found and all(each.role == "user" for each in recalled.sources)
+    return own and memory_question(question).is_personal
 
 
 def _is_weaker(recalled: MemoryAnswer, material: Answered) -> bool:
