@@ -161,11 +161,12 @@ class Reader:
             recalled = recalled if recalled and not _speaks_of_it(again, recalled, task.question) else again
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
-        of_user = recalled is not None and (recalled.of_user or _is_own(recalled, task.question))
-        if recalled is None or (material.cited and not of_user and _is_weaker(recalled, material)):
+        if recalled is None:
             return material
-        if not material.cited or of_user:
+        if not material.cited or recalled.of_user or _is_own(recalled, task.question):
             return self._from_memory(recalled, act)
+        if _is_weaker(recalled, material):
+            return material
         both = f"{language_by_code(task.language).reader.both}\n\n{material.text}\n\n{recalled.text}"
         return replace(material, text=both, sources=recalled.sources)
 

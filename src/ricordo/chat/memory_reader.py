@@ -233,8 +233,8 @@ class MemoryReader:
             current = findings.current if outright[0] is every[0] else None
             findings = replace(findings, current=current, answered=max(findings.answered, ANSWERED_FROM))
             found = tuple(outright)
-        else:
-            found = tuple(sorted(found, key=lambda each: not _is_introduced(asked, each)))
+        elif _asks_who(asked):
+            found = tuple(sorted(found, key=lambda each: not each.coverage))
         if found and not (
             outright
             or asked.is_personal
@@ -253,7 +253,7 @@ class MemoryReader:
         if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
-        certain = bool(found) and (findings.is_answer or named or _is_introduced(asked, found[0]))
+        certain = bool(found) and (findings.is_answer or named or (_asks_who(asked) and found[0].coverage > 0))
         certain = certain and not _is_of_another(asked, found[0].passage.text)
         if not found or missing or not (certain or findings.is_near):
             return None
@@ -508,9 +508,9 @@ def _is_named(name: str, asked: MemoryQuestion) -> bool:
     return folded(name) in asked.text or (bool(capitalized) and asked.words.issuperset(capitalized))
 
 
-def _is_introduced(asked: MemoryQuestion, one: ScoredMemory) -> bool:
-    """Whether a question only asks who a person is, and a message names that person."""
-    return bool(_INTRODUCTION.match(asked.text) and len(asked.names) >= len(asked.terms) > 0 < one.coverage)
+def _asks_who(asked: MemoryQuestion) -> bool:
+    """Whether a question only asks who a person is: a message that covers it names that person."""
+    return _INTRODUCTION.match(asked.text) is not None and len(asked.names) >= len(asked.terms) > 0
 
 
 def _is_near(one: ScoredMemory, best: ScoredMemory) -> bool:

@@ -311,9 +311,10 @@ def apart(scale: SubjectScale, vectors: Vector) -> Vector:
 
 def cosines_apart(scale: SubjectScale, rows: Vector, directions: Vector) -> FloatArray:
     """The cosines of rows of length one, without the same, with directions that `apart` made."""
-    products = rows @ np.vstack([directions, scale.common, scale.within]).T
+    shared = np.vstack([scale.common, scale.within])
+    products = rows @ np.vstack([directions, shared]).T
     count = len(directions)
-    offset = np.vstack([scale.common, scale.within]) @ scale.common
+    offset = shared @ scale.common
     length = 1 - 2 * products[:, count] + offset[0] - ((products[:, count + 1 :] - offset[1:]) ** 2).sum(axis=1)
     lengths = np.sqrt(np.maximum(length, 0.01))[:, None]
     found: FloatArray = (products[:, :count] - directions @ scale.common) / lengths

@@ -73,13 +73,11 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
         details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
         log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
     claims = [clean for each in found.candidates if (clean := _redact_claim(each, engine.settings.safety))]
-    _forget_commanded(
-        engine, owner, session.agent_id, commands
-    )  # first, so that a crash after the merge loses no command
+    # First, so that a crash after the merge loses no command.
+    _forget_commanded(engine, owner, session.agent_id, commands)
     written = _merge(engine, owner, session, claims, excluded, through)
-    _forget_commanded(
-        engine, owner, session.agent_id, commands
-    )  # again, for facts from these turns that were said before a command
+    # Again, for facts from these turns that were said before a command.
+    _forget_commanded(engine, owner, session.agent_id, commands)
     return LearnResult(through < session.last_turn, found.made_by, found.why, written)
 
 
