@@ -3,31 +3,18 @@
 Each statement names the owner, as in `turn_statements`.
 """
 
-from ricordo.stores.derived_rows import (
-    BLOCK_COLUMNS,
-    FACT_COLUMNS,
-    FLAG_COLUMNS,
-    INDEXED_COLUMNS,
-    SUMMARY_COLUMNS,
-    TOPIC_COLUMNS,
-)
+from ricordo.stores.derived_rows import BLOCK_ROWS, FACT_ROWS, FLAG_ROWS, INDEXED_COLUMNS, SUMMARY_ROWS, TOPIC_ROWS
 from ricordo.stores.postgres.turn_statements import placeholders
 
 _VECTOR_COLUMNS = "session_id, turn_number, embedder, checksum, body, words"
 _INDEXED = ", ".join(f"t.{name}" for name in INDEXED_COLUMNS.split(", "))
-_FACT = ", ".join(f"f.{name}" for name in FACT_COLUMNS.split(", "))
-_SET_FACT = ", ".join(f"{name} = excluded.{name}" for name in FACT_COLUMNS.split(", ")[2:])
-
-
-def _overwritten(columns: str, *, key: str) -> str:
-    return ", ".join(f"{name} = excluded.{name}" for name in columns.split(", ") if name != key)
-
+_FACT = ", ".join(f"f.{name}" for name in FACT_ROWS.columns.split(", "))
 
 # -- topics ------------------------------------------------------------------------------------------------------
 
 # The counters of a session's topics with every topic, in one snapshot: a row without a topic if there is none.
 TOPICS = f"""
-    SELECT s.topics_through, s.topics_revision, {", ".join(f"t.{name}" for name in TOPIC_COLUMNS.split(", "))}
+    SELECT s.topics_through, s.topics_revision, {", ".join(f"t.{name}" for name in TOPIC_ROWS.columns.split(", "))}
     FROM ricordo.sessions AS s
     LEFT JOIN ricordo.topics AS t ON t.owner = %(owner)s AND t.session_id = s.session_id
     WHERE s.owner = %(owner)s AND s.session_id = %(session_id)s
@@ -49,9 +36,9 @@ TOUCH_TOPICS = """
 """
 
 PUT_TOPIC = f"""
-    INSERT INTO ricordo.topics (owner, session_id, {TOPIC_COLUMNS})
-    VALUES (%(owner)s, %(session_id)s, {placeholders(TOPIC_COLUMNS)})
-    ON CONFLICT (owner, session_id, topic_id) DO UPDATE SET {_overwritten(TOPIC_COLUMNS, key="topic_id")}
+    INSERT INTO ricordo.topics (owner, session_id, {TOPIC_ROWS.columns})
+    VALUES (%(owner)s, %(session_id)s, {TOPIC_ROWS.parameters})
+    ON CONFLICT (owner, session_id, topic_id) DO UPDATE SET {TOPIC_ROWS.overwritten("topic_id")}
 """
 
 DELETE_TOPICS_BY_ID = """
@@ -131,8 +118,8 @@ MESSAGES_OF_TURNS = """
 # -- archive -----------------------------------------------------------------------------------------------------
 
 ADD_BLOCK = f"""
-    INSERT INTO ricordo.blocks (owner, session_id, {BLOCK_COLUMNS})
-    VALUES (%(owner)s, %(session_id)s, {placeholders(BLOCK_COLUMNS)})
+    INSERT INTO ricordo.blocks (owner, session_id, {BLOCK_ROWS.columns})
+    VALUES (%(owner)s, %(session_id)s, {BLOCK_ROWS.parameters})
 """
 
 REWRITE_BLOCK = """
@@ -146,14 +133,14 @@ DELETE_BLOCK = """
 """
 
 BLOCKS = f"""
-    SELECT {BLOCK_COLUMNS} FROM ricordo.blocks
+    SELECT {BLOCK_ROWS.columns} FROM ricordo.blocks
     WHERE owner = %(owner)s AND session_id = %(session_id)s
       AND (%(topic_id)s::text IS NULL OR topic_id = %(topic_id)s::text)
     ORDER BY created_at, block_id
 """
 
 BLOCKS_BY_ID = f"""
-    SELECT {BLOCK_COLUMNS} FROM ricordo.blocks
+    SELECT {BLOCK_ROWS.columns} FROM ricordo.blocks
     WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = ANY(%(block_ids)s::text[])
 """
 
@@ -262,8 +249,8 @@ NEXT_FACTS_REVISION = """
 """
 
 PUT_FACT = f"""
-    INSERT INTO ricordo.facts (owner, {FACT_COLUMNS}) VALUES (%(owner)s, {placeholders(FACT_COLUMNS)})
-    ON CONFLICT (owner, agent_id, fact_id) DO UPDATE SET {_SET_FACT}
+    INSERT INTO ricordo.facts (owner, {FACT_ROWS.columns}) VALUES (%(owner)s, {FACT_ROWS.parameters})
+    ON CONFLICT (owner, agent_id, fact_id) DO UPDATE SET {FACT_ROWS.overwritten("agent_id", "fact_id")}
 """
 
 DELETE_FACTS = """
@@ -284,7 +271,7 @@ MOVE_LEARNED = """
 # -- summaries ---------------------------------------------------------------------------------------------------
 
 SUMMARIES = f"""
-    SELECT {SUMMARY_COLUMNS} FROM ricordo.summaries
+    SELECT {SUMMARY_ROWS.columns} FROM ricordo.summaries
     WHERE owner = %(owner)s
       AND (%(session_id)s::text IS NULL OR session_id = %(session_id)s::text)
       AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
@@ -293,7 +280,7 @@ SUMMARIES = f"""
 """
 
 ADD_SUMMARY = f"""
-    INSERT INTO ricordo.summaries (owner, {SUMMARY_COLUMNS}) VALUES (%(owner)s, {placeholders(SUMMARY_COLUMNS)})
+    INSERT INTO ricordo.summaries (owner, {SUMMARY_ROWS.columns}) VALUES (%(owner)s, {SUMMARY_ROWS.parameters})
     ON CONFLICT DO NOTHING
 """
 
@@ -308,19 +295,19 @@ DELETE_SUMMARIES_BY_ID = """
 # -- flags -------------------------------------------------------------------------------------------------------
 
 FLAGS = f"""
-    SELECT {FLAG_COLUMNS} FROM ricordo.flags
+    SELECT {FLAG_ROWS.columns} FROM ricordo.flags
     WHERE owner = %(owner)s AND (%(state)s::text IS NULL OR state = %(state)s::text)
     ORDER BY created_at DESC, flag_id DESC LIMIT %(limit)s
 """
 
 ADD_FLAG = f"""
-    INSERT INTO ricordo.flags (owner, {FLAG_COLUMNS}) VALUES (%(owner)s, {placeholders(FLAG_COLUMNS)})
+    INSERT INTO ricordo.flags (owner, {FLAG_ROWS.columns}) VALUES (%(owner)s, {FLAG_ROWS.parameters})
     ON CONFLICT DO NOTHING
 """
 
 SET_FLAG = f"""
     UPDATE ricordo.flags SET state = %(state)s WHERE owner = %(owner)s AND flag_id = %(flag_id)s
-    RETURNING {FLAG_COLUMNS}
+    RETURNING {FLAG_ROWS.columns}
 """
 
 DELETE_FLAGS_ON_FACTS = """

@@ -12,58 +12,42 @@ from typing import Any
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
-from ricordo.stores.derived_rows import (
-    CHUNK_COLUMNS,
-    DOCUMENT_COLUMNS,
-    JOB_COLUMNS,
-    KEY_COLUMNS,
-    chunk_to_row,
-    document_to_row,
-    job_to_row,
-    key_to_row,
-    row_to_chunk,
-    row_to_document,
-    row_to_job,
-    row_to_key,
-)
+from ricordo.stores.derived_rows import CHUNK_ROWS, DOCUMENT_ROWS, JOB_ROWS, KEY_ROWS
 from ricordo.stores.postgres.people import add_owner, delete_idle_owner, first_row, lock_owner
-from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint, named
-from ricordo.stores.postgres.turn_statements import placeholders
+from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint
 from ricordo.stores.turn_rows import ENDLESS, micros
 
 Values = dict[str, Any]
 
-_SET_JOB = ", ".join(f"{name} = excluded.{name}" for name in JOB_COLUMNS.split(", ")[2:])
-
 # -- documents ---------------------------------------------------------------------------------------------------
 
 DOCUMENT = f"""
-    SELECT {DOCUMENT_COLUMNS} FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s
+    SELECT {DOCUMENT_ROWS.columns} FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s
 """
 
 DOCUMENTS = f"""
-    SELECT {DOCUMENT_COLUMNS} FROM ricordo.documents
+    SELECT {DOCUMENT_ROWS.columns} FROM ricordo.documents
     WHERE owner = %(owner)s AND (created_at, document_id) < (%(created_at)s, %(document_id)s::text)
     ORDER BY created_at DESC, document_id DESC LIMIT %(limit)s
 """
 
 ADD_DOCUMENT = f"""
-    INSERT INTO ricordo.documents (owner, {DOCUMENT_COLUMNS}) VALUES (%(owner)s, {placeholders(DOCUMENT_COLUMNS)})
+    INSERT INTO ricordo.documents (owner, {DOCUMENT_ROWS.columns}) VALUES (%(owner)s, {DOCUMENT_ROWS.parameters})
 """
 
 DELETE_DOCUMENT = "DELETE FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s"
 
 ADD_CHUNK = f"""
-    INSERT INTO ricordo.chunks (owner, {CHUNK_COLUMNS}) VALUES (%(owner)s, {placeholders(CHUNK_COLUMNS)})
+    INSERT INTO ricordo.chunks (owner, {CHUNK_ROWS.columns}) VALUES (%(owner)s, {CHUNK_ROWS.parameters})
 """
 
 CHUNKS = f"""
-    SELECT {CHUNK_COLUMNS} FROM ricordo.chunks
+    SELECT {CHUNK_ROWS.columns} FROM ricordo.chunks
     WHERE owner = %(owner)s AND (%(document_ids)s::text[] IS NULL OR document_id = ANY(%(document_ids)s::text[]))
     ORDER BY document_id, position
 """
 
-CHUNK = f"SELECT {CHUNK_COLUMNS} FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = %(chunk_id)s"
+CHUNK = f"SELECT {CHUNK_ROWS.columns} FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = %(chunk_id)s"
 
 EXISTING_CHUNKS = """
     SELECT chunk_id FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = ANY(%(chunk_ids)s::text[])
@@ -80,7 +64,7 @@ SET_VECTORS = """
 # -- keys --------------------------------------------------------------------------------------------------------
 
 ADD_KEY = f"""
-    INSERT INTO ricordo.api_keys (owner, {KEY_COLUMNS}) VALUES (%(owner)s, {placeholders(KEY_COLUMNS)})
+    INSERT INTO ricordo.api_keys (owner, {KEY_ROWS.columns}) VALUES (%(owner)s, {KEY_ROWS.parameters})
 """
 
 REVOKE_KEY = """
@@ -102,17 +86,17 @@ SHARE_SESSION = """
 """
 
 LOCK_JOB = f"""
-    SELECT {JOB_COLUMNS} FROM ricordo.jobs
+    SELECT {JOB_ROWS.columns} FROM ricordo.jobs
     WHERE owner = %(owner)s AND kind = %(kind)s AND session_id = %(session_id)s FOR UPDATE
 """
 
-JOBS = f"SELECT {JOB_COLUMNS} FROM ricordo.jobs WHERE owner = %(owner)s ORDER BY kind, session_id"
+JOBS = f"SELECT {JOB_ROWS.columns} FROM ricordo.jobs WHERE owner = %(owner)s ORDER BY kind, session_id"
 
-ADD_JOB = f"INSERT INTO ricordo.jobs (owner, {JOB_COLUMNS}) VALUES (%(owner)s, {placeholders(JOB_COLUMNS)})"
+ADD_JOB = f"INSERT INTO ricordo.jobs (owner, {JOB_ROWS.columns}) VALUES (%(owner)s, {JOB_ROWS.parameters})"
 
 SET_JOB = f"""
     {ADD_JOB}
-    ON CONFLICT (owner, kind, session_id) DO UPDATE SET {_SET_JOB}
+    ON CONFLICT (owner, kind, session_id) DO UPDATE SET {JOB_ROWS.overwritten("kind", "session_id")}
 """
 
 DELETE_JOB = """
@@ -139,15 +123,15 @@ ERASE_ITEMS = "DELETE FROM ricordo.items WHERE owner = %(owner)s"
 
 # -- without an owner --------------------------------------------------------------------------------------------
 
-KEY_BY_DIGEST = f"SELECT {KEY_COLUMNS} FROM ricordo.api_keys WHERE digest = %(digest)s"
+KEY_BY_DIGEST = f"SELECT {KEY_ROWS.columns} FROM ricordo.api_keys WHERE digest = %(digest)s"
 
 KEYS_OF_TENANT = f"""
-    SELECT {KEY_COLUMNS} FROM ricordo.api_keys WHERE tenant_id = %(tenant_id)s ORDER BY created_at, key_id
+    SELECT {KEY_ROWS.columns} FROM ricordo.api_keys WHERE tenant_id = %(tenant_id)s ORDER BY created_at, key_id
 """
 
-ALL_KEYS = f"SELECT {KEY_COLUMNS} FROM ricordo.api_keys ORDER BY tenant_id, key_id"
+ALL_KEYS = f"SELECT {KEY_ROWS.columns} FROM ricordo.api_keys ORDER BY tenant_id, key_id"
 
-JOBS_OF_TENANT = f"SELECT {JOB_COLUMNS} FROM ricordo.jobs WHERE tenant_id = %(tenant_id)s"
+JOBS_OF_TENANT = f"SELECT {JOB_ROWS.columns} FROM ricordo.jobs WHERE tenant_id = %(tenant_id)s"
 
 # Skips rows that another worker is taking at this moment.
 TAKE_JOBS = f"""
@@ -162,7 +146,7 @@ TAKE_JOBS = f"""
         ORDER BY due_at, owner, kind, session_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     ) AS due
     WHERE j.owner = due_owner AND j.kind = due_kind AND j.session_id = due_session
-    RETURNING {JOB_COLUMNS}
+    RETURNING {JOB_ROWS.columns}
 """
 
 WITHOUT_OWNER = ("KEY_BY_DIGEST", "KEYS_OF_TENANT", "ALL_KEYS", "JOBS_OF_TENANT", "TAKE_JOBS")
@@ -185,19 +169,19 @@ class PostgresDocuments:
         if before is not None:
             place = {"created_at": micros(before.created_at), "document_id": before.id}
         rows = self._transactions.read(owner, DOCUMENTS, **place, limit=as_bigint(limit))
-        return [row_to_document(row) for row in rows]
+        return [DOCUMENT_ROWS.read(row) for row in rows]
 
     def get(self, owner: Owner, document_id: str) -> Document | None:
         rows = self._transactions.read(owner, DOCUMENT, document_id=document_id)
-        return row_to_document(rows[0]) if rows else None
+        return DOCUMENT_ROWS.read(rows[0]) if rows else None
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         wanted = None if document_ids is None else list(document_ids)
-        return [row_to_chunk(row) for row in self._transactions.read(owner, CHUNKS, document_ids=wanted)]
+        return [CHUNK_ROWS.read(row) for row in self._transactions.read(owner, CHUNKS, document_ids=wanted)]
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
         rows = self._transactions.read(owner, CHUNK, chunk_id=chunk_id)
-        return row_to_chunk(rows[0]) if rows else None
+        return CHUNK_ROWS.read(rows[0]) if rows else None
 
     def delete(self, owner: Owner, document_id: str) -> bool:
         place = {"owner": owner.key, "document_id": document_id}
@@ -230,14 +214,14 @@ class PostgresKeys:
 
     def put(self, key: ApiKey) -> None:
         owner = write_rules.key_owner(key)
-        row = {"owner": owner.key, **named(KEY_COLUMNS, key_to_row(key))}
+        row = {"owner": owner.key, **KEY_ROWS.named(key)}
         security = self._transactions.security
 
         def put(transaction: Transaction) -> None:
             mine = transaction.send(KEYS_OF_TENANT, row)
             transaction.configure(security.for_digest(key.digest))
             same = transaction.send(KEY_BY_DIGEST, row)
-            write_rules.check_key(key, map(row_to_key, [*mine, *same]))
+            write_rules.check_key(key, map(KEY_ROWS.read, [*mine, *same]))
             transaction.configure(security.for_owner(owner.key))
             transaction.send(ADD_KEY, row)
 
@@ -246,12 +230,12 @@ class PostgresKeys:
     def by_digest(self, digest: str) -> ApiKey | None:
         settings = self._transactions.security.for_digest(digest)
         rows = self._transactions.read_with(settings, KEY_BY_DIGEST, digest=digest)
-        return row_to_key(rows[0]) if rows else None
+        return KEY_ROWS.read(rows[0]) if rows else None
 
     def page(self, tenant_id: str) -> Sequence[ApiKey]:
         settings = self._transactions.security.for_tenant(tenant_id)
         rows = self._transactions.read_with(settings, KEYS_OF_TENANT, tenant_id=tenant_id)
-        return [row_to_key(row) for row in rows]
+        return [KEY_ROWS.read(row) for row in rows]
 
     def revoke(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
         found = next((key for key in self.page(tenant_id) if key.id == key_id), None)
@@ -270,7 +254,7 @@ class PostgresKeys:
     def every(self) -> list[ApiKey]:
         """The keys of all tenants, for a backup."""
         settings = self._transactions.security.for_backup()
-        return [row_to_key(row) for row in self._transactions.read_with(settings, ALL_KEYS)]
+        return [KEY_ROWS.read(row) for row in self._transactions.read_with(settings, ALL_KEYS)]
 
 
 class PostgresJobs:
@@ -295,7 +279,7 @@ class PostgresJobs:
         }
         settings = self._transactions.security.for_workers()
         rows = self._transactions.runner.run(settings, lambda tx: tx.send(TAKE_JOBS, values)).fetchall()
-        return write_rules.in_order([row_to_job(row) for row in rows])
+        return write_rules.in_order([JOB_ROWS.read(row) for row in rows])
 
     def finish(self, job: Job) -> bool:
         return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, write_rules.finished))
@@ -315,12 +299,12 @@ class PostgresJobs:
         return write_rules.extended(job, until) if still_leased else None
 
     def page(self, owner: Owner) -> Sequence[Job]:
-        return [row_to_job(row) for row in self._transactions.read(owner, JOBS)]
+        return [JOB_ROWS.read(row) for row in self._transactions.read(owner, JOBS)]
 
     def stats(self, tenant_id: str, now: datetime) -> JobStats:
         settings = self._transactions.security.for_tenant(tenant_id)
         rows = self._transactions.read_with(settings, JOBS_OF_TENANT, tenant_id=tenant_id)
-        return write_rules.counted(map(row_to_job, rows), now)
+        return write_rules.counted(map(JOB_ROWS.read, rows), now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         values = {"name": name, "holder": holder, "now": micros(now), "until": micros(until)}
@@ -331,21 +315,19 @@ class PostgresJobs:
 
 
 def _put_document(transaction: Transaction, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
-    row = {"owner": owner.key, **named(DOCUMENT_COLUMNS, document_to_row(document))}
+    row = {"owner": owner.key, **DOCUMENT_ROWS.named(document)}
     ids = {"owner": owner.key, "chunk_ids": [chunk.id for chunk in chunks]}
     taken = transaction.send(EXISTING_CHUNKS, ids)
     # Read after the chunks, so that no chunk is returned without its document.
     stored = transaction.send(DOCUMENT, row)
     found = stored.fetchone()
-    if write_rules.is_known(row_to_document(found) if found else None, document):
+    if write_rules.is_known(DOCUMENT_ROWS.read(found) if found else None, document):
         transaction.rollback()
         return False
     write_rules.check_chunk_ids(chunk_id for (chunk_id,) in taken)
     owner_row = add_owner(transaction, owner)
     transaction.send(ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
-    transaction.send_many(
-        ADD_CHUNK, [{"owner": owner.key, **named(CHUNK_COLUMNS, chunk_to_row(chunk))} for chunk in chunks]
-    )
+    transaction.send_many(ADD_CHUNK, [{"owner": owner.key, **CHUNK_ROWS.named(chunk)} for chunk in chunks])
     first_row(owner_row)
     return True
 
@@ -381,7 +363,7 @@ def _change_job(transaction: Transaction, job: Job, change: Callable[[Job], Job 
 
 def _locked(transaction: Transaction, job: Job) -> Job | None:
     row: Row | None = transaction.send(LOCK_JOB, _place(job)).fetchone()
-    return row_to_job(row) if row else None
+    return JOB_ROWS.read(row) if row else None
 
 
 def _place(job: Job) -> Values:
@@ -389,4 +371,4 @@ def _place(job: Job) -> Values:
 
 
 def _job_row(job: Job) -> Values:
-    return {"owner": job.owner.key, **named(JOB_COLUMNS, job_to_row(job))}
+    return {"owner": job.owner.key, **JOB_ROWS.named(job)}

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from ricordo.records.service import Damage, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
-from ricordo.stores.derived_rows import row_to_fact
+from ricordo.stores.derived_rows import kept_fact
 from ricordo.stores.postgres import derived_statements, documents_keys_jobs, owner_statements, schema
 from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.items import PostgresItems
@@ -138,7 +138,7 @@ class PostgresStore:
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
         kept_turn.cache_clear()
-        row_to_fact.cache_clear()
+        kept_fact.cache_clear()
         return self._transactions.run_long(owner, lambda tx: _erase(tx, owner))
 
     def stats(self, tenant_id: str) -> StoreStats:

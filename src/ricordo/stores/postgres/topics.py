@@ -12,14 +12,7 @@ from typing import Any, NamedTuple
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, IndexedTurn, Owner, Turn, TurnVectors, message_id
 from ricordo.stores.archive.block import DamagedBlock, MessageRow
-from ricordo.stores.derived_rows import (
-    BLOCK_COLUMNS,
-    TOPIC_COLUMNS,
-    block_to_row,
-    row_to_block,
-    row_to_topic,
-    topic_to_row,
-)
+from ricordo.stores.derived_rows import BLOCK_ROWS, TOPIC_ROWS
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import turn_statements
 from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction, named
@@ -70,7 +63,7 @@ class PostgresTopics:
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         rows = self._transactions.read(owner, sql.BLOCKS, session_id=session_id, topic_id=topic_id)
-        return [row_to_block(row) for row in rows]
+        return [BLOCK_ROWS.read(row) for row in rows]
 
     def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
         return self._transactions.run_long(owner, lambda tx: rehydrate(tx, owner, session_id, turn_numbers))
@@ -204,7 +197,7 @@ def to_shelf(rows: Sequence[Row]) -> TopicShelf:
     if not rows:
         return TopicShelf()
     through, revision, *_ = rows[0]
-    return TopicShelf(tuple(row_to_topic(row[2:]) for row in rows if row[2] is not None), through, revision)
+    return TopicShelf(tuple(TOPIC_ROWS.read(row[2:]) for row in rows if row[2] is not None), through, revision)
 
 
 def archive(transaction: Transaction, owner: Owner, session_id: str, block: Block) -> bool:
@@ -218,7 +211,7 @@ def archive(transaction: Transaction, owner: Owner, session_id: str, block: Bloc
     if not free or not replaces(block, [found.get(number) for number in numbers]):
         transaction.rollback()
         return False
-    transaction.send(sql.ADD_BLOCK, {**key, **named(BLOCK_COLUMNS, block_to_row(block))})
+    transaction.send(sql.ADD_BLOCK, {**key, **BLOCK_ROWS.named(block)})
     transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
     _count_open(transaction, key, found.values())
     _change_topics(transaction, key, found.values(), archived)
@@ -353,7 +346,7 @@ def _blocks(transaction: Transaction, key: Key, block_ids: Iterable[str | None])
     wanted = sorted(block_id for block_id in block_ids if block_id)
     if not wanted:
         return []
-    return [row_to_block(row) for row in transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": wanted})]
+    return [BLOCK_ROWS.read(row) for row in transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": wanted})]
 
 
 def _rewrite_blocks(transaction: Transaction, key: Key, blocks: Sequence[Block]) -> None:
@@ -368,7 +361,7 @@ def _rewrite_blocks(transaction: Transaction, key: Key, blocks: Sequence[Block])
     for block in blocks:
         left = rewritten(block, staying[block.id])
         if left is not None:
-            transaction.send(sql.REWRITE_BLOCK, {**key, **named(BLOCK_COLUMNS, block_to_row(left))})
+            transaction.send(sql.REWRITE_BLOCK, {**key, **BLOCK_ROWS.named(left)})
         else:
             gone = {**key, "block_id": block.id, "numbers": list(staying[block.id].values())}
             transaction.send(sql.DETACH_FROM_BLOCK, gone)
@@ -385,4 +378,4 @@ def _messages(blocks: Sequence[Block]) -> Messages:
 
 def put_topics(transaction: Transaction, key: Key, topics: Sequence[Topic]) -> None:
     """Write topics by id."""
-    transaction.send_many(sql.PUT_TOPIC, [{**key, **named(TOPIC_COLUMNS, topic_to_row(topic))} for topic in topics])
+    transaction.send_many(sql.PUT_TOPIC, [{**key, **TOPIC_ROWS.named(topic)} for topic in topics])

@@ -11,20 +11,7 @@ from datetime import datetime, timedelta
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
-from ricordo.stores.derived_rows import (
-    CHUNK_COLUMNS,
-    DOCUMENT_COLUMNS,
-    JOB_COLUMNS,
-    KEY_COLUMNS,
-    chunk_to_row,
-    document_to_row,
-    job_to_row,
-    key_to_row,
-    row_to_chunk,
-    row_to_document,
-    row_to_job,
-    row_to_key,
-)
+from ricordo.stores.derived_rows import CHUNK_ROWS, DOCUMENT_ROWS, JOB_ROWS, KEY_ROWS
 from ricordo.stores.sqlite import documents_keys_jobs as sql
 from ricordo.stores.sqlite import turn_statements
 from ricordo.stores.sqlite.connections import OnDemandTables
@@ -32,28 +19,28 @@ from ricordo.stores.turn_rows import ENDLESS, micros
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────
 
-DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE owner = ? AND document_id = ?"
+DOCUMENT = f"SELECT {DOCUMENT_ROWS.columns} FROM documents WHERE owner = ? AND document_id = ?"
 
 DOCUMENTS = f"""
-SELECT {DOCUMENT_COLUMNS} FROM documents
+SELECT {DOCUMENT_ROWS.columns} FROM documents
 WHERE owner = ? AND (created_at, document_id) < (?, ?)
 ORDER BY created_at DESC, document_id DESC LIMIT ?
 """
 
-ADD_DOCUMENT = f"INSERT INTO documents (owner, {DOCUMENT_COLUMNS}) VALUES (?{', ?' * 8})"
+ADD_DOCUMENT = f"INSERT INTO documents (owner, {DOCUMENT_ROWS.columns}) VALUES (?, {DOCUMENT_ROWS.marks})"
 
 DROP_DOCUMENT = "DELETE FROM documents WHERE owner = ? AND document_id = ?"
 
-ADD_CHUNK = f"INSERT INTO chunks (owner, {CHUNK_COLUMNS}) VALUES (?{', ?' * 10})"
+ADD_CHUNK = f"INSERT INTO chunks (owner, {CHUNK_ROWS.columns}) VALUES (?, {CHUNK_ROWS.marks})"
 
-ALL_CHUNKS = f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE owner = ? ORDER BY document_id, position"
+ALL_CHUNKS = f"SELECT {CHUNK_ROWS.columns} FROM chunks WHERE owner = ? ORDER BY document_id, position"
 
 CHUNKS = f"""
-SELECT {CHUNK_COLUMNS} FROM chunks
+SELECT {CHUNK_ROWS.columns} FROM chunks
 WHERE owner = ? AND document_id IN (SELECT value FROM json_each(?)) ORDER BY document_id, position
 """
 
-CHUNK = f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE owner = ? AND chunk_id = ?"
+CHUNK = f"SELECT {CHUNK_ROWS.columns} FROM chunks WHERE owner = ? AND chunk_id = ?"
 
 CHUNKS_KNOWN = "SELECT chunk_id FROM chunks WHERE owner = ? AND chunk_id IN (SELECT value FROM json_each(?))"
 
@@ -63,7 +50,7 @@ SET_VECTOR = "UPDATE chunks SET vector = ?, embedder = ? WHERE owner = ? AND chu
 
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────
 
-ADD_KEY = f"INSERT INTO api_keys (owner, {KEY_COLUMNS}) VALUES (?{', ?' * 9})"
+ADD_KEY = f"INSERT INTO api_keys (owner, {KEY_ROWS.columns}) VALUES (?, {KEY_ROWS.marks})"
 
 REVOKE_KEY = "UPDATE api_keys SET revoked_at = ? WHERE owner = ? AND key_id = ? AND revoked_at IS NULL"
 
@@ -74,11 +61,11 @@ WHERE owner = :owner AND key_id = :key_id AND digest = :digest
 
 # ── jobs and leases ──────────────────────────────────────────────────────────────────────────────────
 
-JOB = f"SELECT {JOB_COLUMNS} FROM jobs WHERE owner = ? AND kind = ? AND session_id = ?"
+JOB = f"SELECT {JOB_ROWS.columns} FROM jobs WHERE owner = ? AND kind = ? AND session_id = ?"
 
-JOBS = f"SELECT {JOB_COLUMNS} FROM jobs WHERE owner = ? ORDER BY kind, session_id"
+JOBS = f"SELECT {JOB_ROWS.columns} FROM jobs WHERE owner = ? ORDER BY kind, session_id"
 
-PUT_JOB = f"INSERT OR REPLACE INTO jobs (owner, {JOB_COLUMNS}) VALUES (?{', ?' * 10})"
+PUT_JOB = f"INSERT OR REPLACE INTO jobs (owner, {JOB_ROWS.columns}) VALUES (?, {JOB_ROWS.marks})"
 
 DROP_JOB = "DELETE FROM jobs WHERE owner = ? AND kind = ? AND session_id = ?"
 
@@ -99,11 +86,11 @@ ERASE = {
 
 # ── without an owner ─────────────────────────────────────────────────────────────────────────────────
 
-KEY_BY_DIGEST = f"SELECT {KEY_COLUMNS} FROM api_keys WHERE digest = ?"
+KEY_BY_DIGEST = f"SELECT {KEY_ROWS.columns} FROM api_keys WHERE digest = ?"
 
-KEYS_OF_TENANT = f"SELECT {KEY_COLUMNS} FROM api_keys WHERE tenant_id = ? ORDER BY created_at, key_id"
+KEYS_OF_TENANT = f"SELECT {KEY_ROWS.columns} FROM api_keys WHERE tenant_id = ? ORDER BY created_at, key_id"
 
-JOBS_OF_TENANT = f"SELECT {JOB_COLUMNS} FROM jobs WHERE tenant_id = ?"
+JOBS_OF_TENANT = f"SELECT {JOB_ROWS.columns} FROM jobs WHERE tenant_id = ?"
 
 _DUE = """due_at <= :now AND (leased_until IS NULL OR leased_until <= :now)
   AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))"""
@@ -115,7 +102,7 @@ UPDATE jobs SET attempts = attempts + 1, leased_by = :worker, leased_until = :un
 WHERE (owner, kind, session_id) IN (
     SELECT owner, kind, session_id FROM jobs WHERE {_DUE} ORDER BY due_at, owner, kind, session_id LIMIT :limit
 )
-RETURNING {JOB_COLUMNS}
+RETURNING {JOB_ROWS.columns}
 """
 
 STATS = "SELECT count(*) FROM documents WHERE owner IN (SELECT owner FROM owners WHERE tenant_id = :tenant_id)"
@@ -133,13 +120,13 @@ class SqliteDocuments:
 
         def put(writer: sqlite3.Connection) -> bool:
             rows = writer.execute(sql.DOCUMENT, (key, document.id)).fetchall()
-            if write_rules.is_known(row_to_document(rows[0]) if rows else None, document):
+            if write_rules.is_known(DOCUMENT_ROWS.read(rows[0]) if rows else None, document):
                 return False
             ids = json.dumps([chunk.id for chunk in chunks])
             write_rules.check_chunk_ids(name for (name,) in writer.execute(sql.CHUNKS_KNOWN, (key, ids)))
             writer.execute(turn_statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
-            writer.execute(sql.ADD_DOCUMENT, (key, *document_to_row(document)))
-            writer.executemany(sql.ADD_CHUNK, [(key, *chunk_to_row(chunk)) for chunk in chunks])
+            writer.execute(sql.ADD_DOCUMENT, (key, *DOCUMENT_ROWS.write(document)))
+            writer.executemany(sql.ADD_CHUNK, [(key, *CHUNK_ROWS.write(chunk)) for chunk in chunks])
             return True
 
         return self._tables.write(put)
@@ -147,22 +134,22 @@ class SqliteDocuments:
     def page(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         place = (ENDLESS, "") if before is None else (micros(before.created_at), before.id)
         rows = self._tables.rows(sql.DOCUMENTS, (owner.key.bytes, *place, max(0, min(limit, ENDLESS))))
-        return [row_to_document(row) for row in rows]
+        return [DOCUMENT_ROWS.read(row) for row in rows]
 
     def get(self, owner: Owner, document_id: str) -> Document | None:
         rows = self._tables.rows(sql.DOCUMENT, (owner.key.bytes, document_id))
-        return row_to_document(rows[0]) if rows else None
+        return DOCUMENT_ROWS.read(rows[0]) if rows else None
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         if document_ids is None:
             rows = self._tables.rows(sql.ALL_CHUNKS, (owner.key.bytes,))
         else:
             rows = self._tables.rows(sql.CHUNKS, (owner.key.bytes, json.dumps(list(document_ids))))
-        return [row_to_chunk(row) for row in rows]
+        return [CHUNK_ROWS.read(row) for row in rows]
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
         rows = self._tables.rows(sql.CHUNK, (owner.key.bytes, chunk_id))
-        return row_to_chunk(rows[0]) if rows else None
+        return CHUNK_ROWS.read(rows[0]) if rows else None
 
     def delete(self, owner: Owner, document_id: str) -> bool:
         place = (owner.key.bytes, document_id)
@@ -190,17 +177,17 @@ class SqliteKeys:
         def put(writer: sqlite3.Connection) -> None:
             known = writer.execute(sql.KEYS_OF_TENANT, (key.tenant_id,)).fetchall()
             known += writer.execute(sql.KEY_BY_DIGEST, (key.digest,)).fetchall()
-            write_rules.check_key(key, map(row_to_key, known))
-            writer.execute(sql.ADD_KEY, (write_rules.key_owner(key).key.bytes, *key_to_row(key)))
+            write_rules.check_key(key, map(KEY_ROWS.read, known))
+            writer.execute(sql.ADD_KEY, (write_rules.key_owner(key).key.bytes, *KEY_ROWS.write(key)))
 
         self._tables.write(put)
 
     def by_digest(self, digest: str) -> ApiKey | None:
         rows = self._tables.rows(sql.KEY_BY_DIGEST, (digest,))
-        return row_to_key(rows[0]) if rows else None
+        return KEY_ROWS.read(rows[0]) if rows else None
 
     def page(self, tenant_id: str) -> Sequence[ApiKey]:
-        return [row_to_key(row) for row in self._tables.rows(sql.KEYS_OF_TENANT, (tenant_id,))]
+        return [KEY_ROWS.read(row) for row in self._tables.rows(sql.KEYS_OF_TENANT, (tenant_id,))]
 
     def revoke(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
         found = next((key for key in self.page(tenant_id) if key.id == key_id), None)
@@ -254,7 +241,7 @@ class SqliteJobs:
         if not self._tables.rows(sql.ANYTHING_DUE, values):  # polling must not keep writers waiting
             return []
         rows = self._tables.write(lambda writer: writer.execute(sql.TAKE_JOBS, values).fetchall())
-        return write_rules.in_order([row_to_job(row) for row in rows])
+        return write_rules.in_order([JOB_ROWS.read(row) for row in rows])
 
     def finish(self, job: Job) -> bool:
         return self._change_job(job, write_rules.finished)
@@ -270,10 +257,10 @@ class SqliteJobs:
         return write_rules.extended(job, until) if held else None
 
     def page(self, owner: Owner) -> Sequence[Job]:
-        return [row_to_job(row) for row in self._tables.rows(sql.JOBS, (owner.key.bytes,))]
+        return [JOB_ROWS.read(row) for row in self._tables.rows(sql.JOBS, (owner.key.bytes,))]
 
     def stats(self, tenant_id: str, now: datetime) -> JobStats:
-        return write_rules.counted(map(row_to_job, self._tables.rows(sql.JOBS_OF_TENANT, (tenant_id,))), now)
+        return write_rules.counted(map(JOB_ROWS.read, self._tables.rows(sql.JOBS_OF_TENANT, (tenant_id,))), now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         values = {
@@ -292,7 +279,7 @@ class SqliteJobs:
     def restore(self, jobs: Sequence[Job]) -> None:
         """Write jobs as they were elsewhere: for a backup."""
         if jobs:
-            rows = [(job.owner.key.bytes, *job_to_row(job)) for job in jobs]
+            rows = [(job.owner.key.bytes, *JOB_ROWS.write(job)) for job in jobs]
             self._tables.write(lambda writer: writer.executemany(sql.PUT_JOB, rows))
 
     def _change_job(self, job: Job, change: Callable[[Job], Job | None]) -> bool:
@@ -316,8 +303,8 @@ def _place(job: Job) -> tuple[bytes, str, str]:
 
 def _job(connection: sqlite3.Connection, job: Job) -> Job | None:
     rows = connection.execute(sql.JOB, _place(job)).fetchall()
-    return row_to_job(rows[0]) if rows else None
+    return JOB_ROWS.read(rows[0]) if rows else None
 
 
 def _put_job(writer: sqlite3.Connection, job: Job) -> None:
-    writer.execute(sql.PUT_JOB, (job.owner.key.bytes, *job_to_row(job)))
+    writer.execute(sql.PUT_JOB, (job.owner.key.bytes, *JOB_ROWS.write(job)))

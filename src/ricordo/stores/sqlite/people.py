@@ -11,17 +11,7 @@ from ricordo.records.derived import Fact, FactChange, Flag, FlagState, KnownFact
 from ricordo.records.turns import Owner
 from ricordo.records.values import record
 from ricordo.stores import write_rules
-from ricordo.stores.derived_rows import (
-    FACT_COLUMNS,
-    FLAG_COLUMNS,
-    SUMMARY_COLUMNS,
-    fact_to_row,
-    flag_to_row,
-    row_to_fact,
-    row_to_flag,
-    row_to_summary,
-    summary_to_row,
-)
+from ricordo.stores.derived_rows import FACT_ROWS, FLAG_ROWS, SUMMARY_ROWS, kept_fact
 from ricordo.stores.sqlite import people as sql
 from ricordo.stores.sqlite import turn_statements
 from ricordo.stores.sqlite.connections import Connections, one_view
@@ -33,9 +23,9 @@ AGENTS = "SELECT DISTINCT agent_id FROM facts WHERE owner = ? ORDER BY agent_id"
 
 REVISION = "SELECT revision FROM people WHERE owner = ? AND agent_id = ?"
 
-FACTS = f"SELECT {FACT_COLUMNS} FROM facts WHERE owner = ? AND agent_id = ? ORDER BY recorded_at, fact_id"
+FACTS = f"SELECT {FACT_ROWS.columns} FROM facts WHERE owner = ? AND agent_id = ? ORDER BY recorded_at, fact_id"
 
-ALL_FACTS = f"SELECT {FACT_COLUMNS} FROM facts WHERE owner = ?"
+ALL_FACTS = f"SELECT {FACT_ROWS.columns} FROM facts WHERE owner = ?"
 
 TURNS_THERE = "SELECT turn_id FROM turns WHERE owner = ? AND turn_id IN (SELECT value FROM json_each(?))"
 
@@ -48,7 +38,7 @@ ON CONFLICT (owner, agent_id) DO UPDATE SET revision = revision + 1
 
 SET_PEOPLE = "INSERT INTO people (owner, agent_id, revision) VALUES (?, ?, ?)"
 
-PUT_FACT = f"INSERT OR REPLACE INTO facts (owner, {FACT_COLUMNS}) VALUES (?{', ?' * len(FACT_COLUMNS.split(','))})"
+PUT_FACT = f"INSERT OR REPLACE INTO facts (owner, {FACT_ROWS.columns}) VALUES (?, {FACT_ROWS.marks})"
 
 DROP_FACT = "DELETE FROM facts WHERE owner = ? AND agent_id = ? AND fact_id = ?"
 
@@ -62,20 +52,23 @@ WHERE owner = ? AND session_id = ?
 # ── summaries ────────────────────────────────────────────────────────────────────────────────────────
 
 SUMMARIES = f"""
-SELECT {SUMMARY_COLUMNS} FROM summaries
+SELECT {SUMMARY_ROWS.columns} FROM summaries
 WHERE owner = :owner AND (:session_id IS NULL OR session_id = :session_id)
   AND (:agent_id IS NULL OR agent_id = :agent_id) AND (:kind IS NULL OR kind = :kind)
 ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT :limit
 """
 
 SUMMARIES_OF_SESSION = f"""
-SELECT {SUMMARY_COLUMNS} FROM summaries
+SELECT {SUMMARY_ROWS.columns} FROM summaries
 WHERE owner = :owner AND session_id = :session_id
   AND (:agent_id IS NULL OR agent_id = :agent_id) AND (:kind IS NULL OR kind = :kind)
 ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT :limit
 """
 
-ADD_SUMMARY = f"INSERT INTO summaries (owner, {SUMMARY_COLUMNS}) VALUES (?{', ?' * 13}) ON CONFLICT DO NOTHING"
+ADD_SUMMARY = f"""
+INSERT INTO summaries (owner, {SUMMARY_ROWS.columns}) VALUES (?, {SUMMARY_ROWS.marks})
+ON CONFLICT DO NOTHING
+"""
 
 DROP_SUMMARY = "DELETE FROM summaries WHERE owner = ? AND summary_id = ?"
 
@@ -84,14 +77,14 @@ DROP_SUMMARIES = "DELETE FROM summaries WHERE owner = ? AND session_id = ?"
 # ── flags ────────────────────────────────────────────────────────────────────────────────────────────
 
 FLAGS = f"""
-SELECT {FLAG_COLUMNS} FROM flags
+SELECT {FLAG_ROWS.columns} FROM flags
 WHERE owner = :owner AND (:state IS NULL OR state = :state)
 ORDER BY created_at DESC, flag_id DESC LIMIT :limit
 """
 
-ADD_FLAG = f"INSERT INTO flags (owner, {FLAG_COLUMNS}) VALUES (?{', ?' * 8}) ON CONFLICT DO NOTHING"
+ADD_FLAG = f"INSERT INTO flags (owner, {FLAG_ROWS.columns}) VALUES (?, {FLAG_ROWS.marks}) ON CONFLICT DO NOTHING"
 
-SET_FLAG = f"UPDATE flags SET state = ? WHERE owner = ? AND flag_id = ? RETURNING {FLAG_COLUMNS}"
+SET_FLAG = f"UPDATE flags SET state = ? WHERE owner = ? AND flag_id = ? RETURNING {FLAG_ROWS.columns}"
 
 DROP_FLAG = "DELETE FROM flags WHERE owner = ? AND subject = ? AND subject_id = ?"
 
@@ -176,7 +169,7 @@ class SqlitePeople:
         }
         statement = sql.SUMMARIES if session_id is None else sql.SUMMARIES_OF_SESSION
         with self._connections.reading() as reader:
-            return [row_to_summary(row) for row in reader.execute(statement, values)]
+            return [SUMMARY_ROWS.read(row) for row in reader.execute(statement, values)]
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
         return self._connections.write(lambda writer: put_summary(writer, owner, summary))
@@ -187,7 +180,7 @@ class SqlitePeople:
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         values = {"owner": owner.key.bytes, "state": state, "limit": max(0, min(limit, ENDLESS))}
         with self._connections.reading() as reader:
-            return [row_to_flag(row) for row in reader.execute(sql.FLAGS, values)]
+            return [FLAG_ROWS.read(row) for row in reader.execute(sql.FLAGS, values)]
 
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
         return self._connections.write(lambda writer: put_flag(writer, owner, flag))
@@ -209,7 +202,7 @@ def facts(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> KnownFacts
     found = reader.execute(sql.REVISION, key).fetchall()
     if not found:
         return KnownFacts()
-    return KnownFacts(tuple(row_to_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
+    return KnownFacts(tuple(kept_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
 
 
 def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: FactChange) -> bool:
@@ -234,7 +227,7 @@ def put_summary(writer: sqlite3.Connection, owner: Owner, summary: Summary) -> b
     counted = writer.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, summary.session_id)).fetchone()
     if counted is None or summary.last_turn > counted[0]:
         return False
-    return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *summary_to_row(summary))).rowcount == 1
+    return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *SUMMARY_ROWS.write(summary))).rowcount == 1
 
 
 def drop_summaries(writer: sqlite3.Connection, owner: Owner, summary_ids: Sequence[str]) -> int:
@@ -248,13 +241,13 @@ def put_flag(writer: sqlite3.Connection, owner: Owner, flag: Flag) -> bool:
     """Write a flag of a session that exists."""
     if writer.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, flag.session_id)).fetchone() is None:
         return False
-    return writer.execute(sql.ADD_FLAG, (owner.key.bytes, *flag_to_row(flag))).rowcount == 1
+    return writer.execute(sql.ADD_FLAG, (owner.key.bytes, *FLAG_ROWS.write(flag))).rowcount == 1
 
 
 def set_flag(writer: sqlite3.Connection, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
     """Change the state of a flag."""
     rows = writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall()
-    return row_to_flag(rows[0]) if rows else None
+    return FLAG_ROWS.read(rows[0]) if rows else None
 
 
 def forget_derived(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
@@ -267,7 +260,7 @@ def forget_derived(writer: sqlite3.Connection, owner: Owner, session_id: str) ->
 def unlearn(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
     """Remove a session from the sources of facts; how many facts were deleted."""
     key = owner.key.bytes
-    facts = [row_to_fact(row) for row in writer.execute(sql.ALL_FACTS, (key,))]
+    facts = [kept_fact(row) for row in writer.execute(sql.ALL_FACTS, (key,))]
     unlearned = write_rules.without_session(facts, session_id)
     writer.executemany(sql.DROP_FACT, [(key, fact.agent_id, fact.id) for fact in unlearned.gone])
     writer.executemany(sql.DROP_FLAG, [(key, "fact", fact.id) for fact in unlearned.gone])
@@ -290,7 +283,7 @@ def restore(writer: sqlite3.Connection, copy: PersonCopy) -> None:
     for agent_id, known in copy.people:
         writer.execute(sql.SET_PEOPLE, (key, agent_id, known.revision))
         _put(writer, owner, known.facts)
-    writer.executemany(sql.ADD_FLAG, [(key, *flag_to_row(flag)) for flag in copy.flags])
+    writer.executemany(sql.ADD_FLAG, [(key, *FLAG_ROWS.write(flag)) for flag in copy.flags])
 
 
 def restore_session(
@@ -298,11 +291,11 @@ def restore_session(
 ) -> None:
     """Write how far a session was learned from, and its summaries."""
     writer.execute(sql.MOVE_LEARNED, (through, owner.key.bytes, session_id))
-    writer.executemany(sql.ADD_SUMMARY, [(owner.key.bytes, *summary_to_row(summary)) for summary in kept])
+    writer.executemany(sql.ADD_SUMMARY, [(owner.key.bytes, *SUMMARY_ROWS.write(summary)) for summary in kept])
 
 
 def _put(writer: sqlite3.Connection, owner: Owner, facts: Iterable[Fact]) -> None:
-    writer.executemany(sql.PUT_FACT, [(owner.key.bytes, *fact_to_row(fact)) for fact in facts])
+    writer.executemany(sql.PUT_FACT, [(owner.key.bytes, *FACT_ROWS.write(fact)) for fact in facts])
 
 
 def _ids(connection: sqlite3.Connection, statement: str, key: tuple[object, ...], wanted: Iterable[str]) -> set[str]:

@@ -17,7 +17,7 @@ from ricordo.errors import ConflictError, StoreUnavailable
 from ricordo.records.derived import TopicShelf
 from ricordo.records.service import ApiKey, Damage, StoredItem, StoreHealth, StoreStats
 from ricordo.records.turns import Owner, SessionInfo, Turn, TurnVectors
-from ricordo.stores.derived_rows import row_to_fact
+from ricordo.stores.derived_rows import kept_fact
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import backup, documents_keys_jobs, people, vectors
 from ricordo.stores.sqlite import turn_statements as sql
@@ -93,7 +93,7 @@ class SqliteStore:
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
         kept_turn.cache_clear()
-        row_to_fact.cache_clear()
+        kept_fact.cache_clear()
         self.topics.forget_shelves()
         gone = self._connections.write(lambda writer: erase_rows(writer, owner))
         self._scrub(self._wait)

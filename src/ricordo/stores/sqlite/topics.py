@@ -10,15 +10,7 @@ from typing import Any
 
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, Turn
-from ricordo.stores.derived_rows import (
-    BLOCK_COLUMNS,
-    INDEXED_COLUMNS,
-    TOPIC_COLUMNS,
-    block_to_row,
-    row_to_block,
-    row_to_topic,
-    topic_to_row,
-)
+from ricordo.stores.derived_rows import BLOCK_ROWS, INDEXED_COLUMNS, TOPIC_ROWS
 from ricordo.stores.sqlite import topics as sql
 from ricordo.stores.sqlite.connections import Connections, one_view
 from ricordo.stores.sqlite.turn_statements import ARCHIVED, COUNTED
@@ -48,7 +40,7 @@ FROM sessions AS s WHERE owner = ? AND session_id = ?
 """
 
 TOPICS = f"""
-SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? ORDER BY created_at, topic_id
+SELECT {TOPIC_ROWS.columns} FROM topics WHERE owner = ? AND session_id = ? ORDER BY created_at, topic_id
 """
 
 # If the shelf was written since it was read, this changes no row.
@@ -62,14 +54,14 @@ TOUCH_SHELF = "UPDATE sessions SET topics_revision = topics_revision + 1 WHERE o
 
 # In its place, not as a new row at the end of the table: every turn changes its topic.
 PUT_TOPIC = f"""
-INSERT INTO topics (owner, session_id, {TOPIC_COLUMNS}) VALUES (?, ?{", ?" * 15})
+INSERT INTO topics (owner, session_id, {TOPIC_ROWS.columns}) VALUES (?, ?, {TOPIC_ROWS.marks})
 ON CONFLICT (owner, session_id, topic_id) DO UPDATE
-SET {", ".join(f"{name} = excluded.{name}" for name in TOPIC_COLUMNS.split(", ")[1:])}
+SET {TOPIC_ROWS.overwritten("topic_id")}
 """
 
 DROP_TOPIC = "DELETE FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
 
-TOPIC = f"SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
+TOPIC = f"SELECT {TOPIC_ROWS.columns} FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
 
 ASSIGN_TURN = "UPDATE turns SET topic_id = ? WHERE owner = ? AND session_id = ? AND turn_number = ?"
 
@@ -98,7 +90,7 @@ ORDER BY turn_number
 """
 
 ADD_BLOCK = f"""
-INSERT INTO blocks (owner, session_id, {BLOCK_COLUMNS}) VALUES (?, ?{", ?" * 5})
+INSERT INTO blocks (owner, session_id, {BLOCK_ROWS.columns}) VALUES (?, ?, {BLOCK_ROWS.marks})
 """
 
 SET_BLOCK = "UPDATE blocks SET turn_numbers = ?, body = ? WHERE owner = ? AND session_id = ? AND block_id = ?"
@@ -106,12 +98,12 @@ SET_BLOCK = "UPDATE blocks SET turn_numbers = ?, body = ? WHERE owner = ? AND se
 DROP_BLOCK = "DELETE FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
 
 BLOCKS = f"""
-SELECT {BLOCK_COLUMNS} FROM blocks
+SELECT {BLOCK_ROWS.columns} FROM blocks
 WHERE owner = :owner AND session_id = :session_id AND (:topic_id IS NULL OR topic_id = :topic_id)
 ORDER BY created_at, block_id
 """
 
-BLOCK = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
+BLOCK = f"SELECT {BLOCK_ROWS.columns} FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
 
 BLOCK_BODIES = """
 SELECT block_id, body FROM blocks
@@ -209,7 +201,7 @@ class SqliteTopics:
             known, shelf = self._shelves.get(key, (None, TopicShelf()))
             if known != found:
                 through, revision, _ = found
-                topics = tuple(row_to_topic(row) for row in reader.execute(sql.TOPICS, key))
+                topics = tuple(TOPIC_ROWS.read(row) for row in reader.execute(sql.TOPICS, key))
                 shelf = TopicShelf(topics, through, revision)
                 if len(self._shelves) >= SHELVES_KEPT:
                     self._shelves.clear()
@@ -235,7 +227,7 @@ class SqliteTopics:
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         values = {"owner": owner.key.bytes, "session_id": session_id, "topic_id": topic_id}
         with self._connections.reading() as reader:
-            return [row_to_block(row) for row in reader.execute(sql.BLOCKS, values)]
+            return [BLOCK_ROWS.read(row) for row in reader.execute(sql.BLOCKS, values)]
 
     def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
         return self._connections.write(lambda writer: rehydrate(writer, owner, session_id, turn_numbers))
@@ -255,7 +247,7 @@ def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> boo
     if change.counted:
         numbers = json.dumps(list(change.counted))
         put = as_counted(change, dict(writer.execute(sql.MESSAGES_OF_TURNS, (*key, numbers)).fetchall()))
-    writer.executemany(sql.PUT_TOPIC, [(*key, *topic_to_row(topic)) for topic in put])
+    writer.executemany(sql.PUT_TOPIC, [(*key, *TOPIC_ROWS.write(topic)) for topic in put])
     writer.executemany(sql.ASSIGN_TURN, [(topic_id, *key, number) for number, topic_id in change.assigned.items()])
     return True
 
@@ -275,7 +267,7 @@ def archive(writer: sqlite3.Connection, owner: Owner, session_id: str, block: Bl
     by_number = {turn.turn_number: turn for turn in found}
     if not replaces(block, [by_number.get(number) for number in block.turn_numbers]):
         return False
-    writer.execute(sql.ADD_BLOCK, (*key, *block_to_row(block)))
+    writer.execute(sql.ADD_BLOCK, (*key, *BLOCK_ROWS.write(block)))
     writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
     _change_topics(writer, key, found, archived)
     return True
@@ -302,7 +294,7 @@ def release(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: 
     went = 0
     for block_id, turns in plain.items():
         for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
-            held = sorted(holds(row_to_block(row), turns))
+            held = sorted(holds(BLOCK_ROWS.read(row), turns))
             went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
             _change_topics(writer, key, [turn for turn in turns if turn.turn_number in held], archived)
     return went
@@ -333,7 +325,7 @@ def _change_topics(
     for topic_id, group in by_topic(turns).items():
         topic = _topic(writer, key, topic_id)
         if topic is not None:
-            writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(change(topic, group))))
+            writer.execute(sql.PUT_TOPIC, (*key, *TOPIC_ROWS.write(change(topic, group))))
             touched = True
     if touched:
         writer.execute(sql.TOUCH_SHELF, key)
@@ -353,7 +345,7 @@ def update_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> 
         if left is None:
             writer.execute(sql.DROP_TOPIC, (*key, topic_id))
         else:
-            writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(left)))
+            writer.execute(sql.PUT_TOPIC, (*key, *TOPIC_ROWS.write(left)))
     if lost:
         writer.execute(sql.TOUCH_SHELF, key)
 
@@ -362,7 +354,7 @@ def update_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) 
     """Rewrite blocks without turns that were deleted; delete one that lost all of them."""
     for block_id in touched:
         for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
-            stored = row_to_block(row)
+            stored = BLOCK_ROWS.read(row)
             numbers = json.dumps(stored.turn_numbers)
             staying = dict(writer.execute(sql.TURNS_IN_BLOCK, (*key, numbers, block_id)).fetchall())
             block = rewritten(stored, staying)
@@ -370,7 +362,7 @@ def update_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) 
                 writer.execute(sql.DROP_BLOCK, (*key, block_id))
                 writer.execute(sql.LOSE_BLOCK, (*key, numbers, block_id))
             else:
-                _, _, turn_numbers, _, body = block_to_row(block)
+                _, _, turn_numbers, _, body = BLOCK_ROWS.write(block)
                 writer.execute(sql.SET_BLOCK, (turn_numbers, body, *key, block_id))
 
 
@@ -388,7 +380,7 @@ def _without_turns(writer: sqlite3.Connection, key: Key, topic: Topic, gone: Seq
 
 def _topic(connection: sqlite3.Connection, key: Key, topic_id: str) -> Topic | None:
     rows = connection.execute(sql.TOPIC, (*key, topic_id)).fetchall()
-    return row_to_topic(rows[0]) if rows else None
+    return TOPIC_ROWS.read(rows[0]) if rows else None
 
 
 def _bodies(connection: sqlite3.Connection, key: Key, block_ids: Sequence[str]) -> Mapping[str, bytes]:
