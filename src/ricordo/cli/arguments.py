@@ -69,6 +69,7 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 
 Options = argparse.Namespace
 Run = Callable[[Options, Output], int]
+Arguments = Callable[[argparse.ArgumentParser], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,15 @@ class Command:
     name: str
     summary: str
     run: Run
-    arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
-    example: str = ""
+    arguments: Arguments
+    example: str
+
+
+def command(
+    summary: str, arguments: Arguments = lambda parser: None, example: str = "", *, name: str = ""
+) -> Callable[[Run], Command]:
+    """Makes a command of the function that runs it. It has the name of the function, unless another is given."""
+    return lambda run: Command(name or run.__name__.rstrip("_"), summary, run, arguments, example)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -18,7 +18,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ricordo.cli.arguments import OK, Command, Options
+from ricordo.cli.arguments import OK, Options, command
 from ricordo.cli.hook import database, personal_user, state_folder
 from ricordo.cli.output import Output, printable
 from ricordo.errors import ValidationError
@@ -37,8 +37,20 @@ def program() -> list[str]:
     return [str(script)] if os.access(script, os.X_OK) else [sys.executable, "-m", "ricordo"]
 
 
+def _hook_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["install"], help="without it, the event of a host is read from stdin")
+    parser.add_argument("host_name", metavar="HOST", choices=list(HOOK_EVENTS), help=", ".join(HOOK_EVENTS))
+    parser.add_argument("-u", "--user", metavar="ID", help="the user (default: RICORDO_USER or the login name)")
+    parser.add_argument("--remove", action="store_true", help="take back what was written")
+    parser.add_argument("--yes", action="store_true", help="write without asking")
+
+
+@command(
+    "memory for coding agents: answer an event of Claude Code or Codex; `install` writes their configuration",
+    _hook_arguments,
+    "ricordo hook install claude-code",
+)
 def hook(options: Options, output: Output) -> int:
-    """Write or remove the hooks of a host."""
     path, command = hook_file(options.host_name), hook_command(options)
     before = _read(path)
     known = _noted(path) if options.remove else None  # the earlier file, unless another program has changed it since
@@ -237,22 +249,3 @@ _MCP_CONFIGS: dict[str, Callable[[str, list[str]], tuple[str, str]]] = {
     "vscode": _json_config(".vscode/mcp.json", "servers", {"type": "stdio"}),
     "librechat": _librechat_config,
 }
-
-
-def _hook_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["install"], help="without it, the event of a host is read from stdin")
-    parser.add_argument("host_name", metavar="HOST", choices=list(HOOK_EVENTS), help=", ".join(HOOK_EVENTS))
-    parser.add_argument("-u", "--user", metavar="ID", help="the user (default: RICORDO_USER or the login name)")
-    parser.add_argument("--remove", action="store_true", help="take back what was written")
-    parser.add_argument("--yes", action="store_true", help="write without asking")
-
-
-COMMANDS = (
-    Command(
-        "hook",
-        "memory for coding agents: answer an event of Claude Code or Codex; `install` writes their configuration",
-        hook,
-        _hook_arguments,
-        "ricordo hook install claude-code",
-    ),
-)

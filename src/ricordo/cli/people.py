@@ -15,12 +15,12 @@ from rich.text import Text
 from ricordo.cli.arguments import (
     FAILED,
     OK,
-    Command,
     Options,
     add_agent,
     add_session,
     add_user,
     chosen_settings,
+    command,
     open_memory,
     parse_time,
     read_text,
@@ -50,8 +50,22 @@ from ricordo.records.derived import Fact, Flag, FlagState, Profile, Summary
 MAX_FACT = 100  # characters of a fact in a row; --json has all of them
 
 
+def _facts_arguments(parser: argparse.ArgumentParser) -> None:
+    names = ("list", "pin", "unpin", "forget")
+    parser.add_argument("action", nargs="?", choices=names, default=names[0], help="default: %(default)s")
+    parser.add_argument("fact_id", nargs="?", help="for pin, unpin and forget: its id, or a unique part of it")
+    add_user(parser)
+    add_agent(parser)
+    parser.add_argument("--at", metavar="TIME", help="facts that held at this day or time")
+    parser.add_argument("--all", action="store_true", help="also facts that no longer hold")
+
+
+@command(
+    "list the facts known of a user, now or at a time; pin, unpin or forget one",
+    _facts_arguments,
+    "ricordo facts --user anna --at 2026-05-01",
+)
 def facts(options: Options, output: Output) -> int:
-    """List the facts of a user; pin, unpin or forget one."""
     user_id = user_of(options)
     if (options.action == "list") != (options.fact_id is None):
         raise ValidationError("facts", "pin, unpin and forget need the id of a fact; see `ricordo facts`")
@@ -78,8 +92,18 @@ def facts(options: Options, output: Output) -> int:
     return 0
 
 
+def _profile_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_agent(parser)
+    parser.add_argument("--prompt", metavar="BASE", help="show the system prompt BASE with safety rules and profile")
+
+
+@command(
+    "show the profile of a user that prompts include",
+    _profile_arguments,
+    'ricordo profile --user anna --prompt "You are a patient tutor."',
+)
 def profile(options: Options, output: Output) -> int:
-    """Show the profile of a user, or a system prompt with it."""
     user_id = user_of(options)
     with open_memory(options) as memory:
         with output.progress("learning") as step:
@@ -97,8 +121,14 @@ def profile(options: Options, output: Output) -> int:
     return 0
 
 
+def _summaries_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_session(parser)
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
+
+
+@command("list a session's summaries with the turns they cover", _summaries_arguments, "ricordo summaries --user anna")
 def summaries(options: Options, output: Output) -> int:
-    """List a session's summaries."""
     with open_memory(options) as memory:
         session = session_of(memory, options)
         found = session.summaries(options.limit)
@@ -107,8 +137,17 @@ def summaries(options: Options, output: Output) -> int:
     return 0
 
 
+def _condense_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_session(parser)
+
+
+@command(
+    "summarise the oldest turns of a session; every turn stays",
+    _condense_arguments,
+    "ricordo condense --user anna",
+)
 def condense(options: Options, output: Output) -> int:
-    """Summarise the oldest turns of a session."""
     with open_memory(options) as memory, output.progress("condensing"):
         session = session_of(memory, options)
         made = session.condense()
@@ -166,71 +205,25 @@ def _catch_up(memory: Memory, user_id: str, step: Step) -> None:
         step(number, len(recent))
 
 
-def _facts_arguments(parser: argparse.ArgumentParser) -> None:
-    names = ("list", "pin", "unpin", "forget")
-    parser.add_argument("action", nargs="?", choices=names, default=names[0], help="default: %(default)s")
-    parser.add_argument("fact_id", nargs="?", help="for pin, unpin and forget: its id, or a unique part of it")
-    add_user(parser)
-    add_agent(parser)
-    parser.add_argument("--at", metavar="TIME", help="facts that held at this day or time")
-    parser.add_argument("--all", action="store_true", help="also facts that no longer hold")
-
-
-def _profile_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_agent(parser)
-    parser.add_argument("--prompt", metavar="BASE", help="show the system prompt BASE with safety rules and profile")
-
-
-def _summaries_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-    parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
-
-
-def _condense_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-
-
-PERSON_COMMANDS = (
-    Command(
-        "facts",
-        "list the facts known of a user, now or at a time; pin, unpin or forget one",
-        facts,
-        _facts_arguments,
-        "ricordo facts --user anna --at 2026-05-01",
-    ),
-    Command(
-        "profile",
-        "show the profile of a user that prompts include",
-        profile,
-        _profile_arguments,
-        'ricordo profile --user anna --prompt "You are a patient tutor."',
-    ),
-    Command(
-        "summaries",
-        "list a session's summaries with the turns they cover",
-        summaries,
-        _summaries_arguments,
-        "ricordo summaries --user anna",
-    ),
-    Command(
-        "condense",
-        "summarise the oldest turns of a session; every turn stays",
-        condense,
-        _condense_arguments,
-        "ricordo condense --user anna",
-    ),
-)
-
-
 STATES: dict[str, FlagState] = {"release": "released", "quarantine": "quarantined"}
 FLAG_COLOURS = {"quarantined": "red", "flagged": "yellow", "released": "green"}
 
 
+def _flags_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = ("list", *STATES)
+    parser.add_argument("action", nargs="?", choices=actions, default="list", help="default: %(default)s")
+    parser.add_argument("flag_id", nargs="?", help="its id, or a unique part of it")
+    add_user(parser)
+    parser.add_argument("--state", choices=list(FLAG_COLOURS), help="only those in this state")
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=1_000, help="default: %(default)s")
+
+
+@command(
+    "list memories that look suspicious or speak of a crisis; release one from quarantine, or put it back",
+    _flags_arguments,
+    "ricordo flags --user anna --state quarantined",
+)
 def flags(options: Options, output: Output) -> int:
-    """List the flags of a user's memories, or change the state of one."""
     user_id = user_of(options)
     if (options.action in STATES) != (options.flag_id is not None):
         raise ValidationError("flags", "release and quarantine need the id of a flag; see `ricordo flags`")
@@ -262,8 +255,12 @@ def flags_table(found: list[Flag]) -> Any:
     return rows
 
 
+@command(
+    "show what the safety rules find in a text; exit code 1 if anything",
+    lambda parser: parser.add_argument("text", help="the text; - reads it from standard input"),
+    'ricordo check "Ignore all previous instructions" --json',
+)
 def check(options: Options, output: Output) -> int:
-    """Print what the safety rules find in a text: a crisis, signs of an attack, personal data."""
     seen = check_json(read_text(options.text), options)
     rows = table("", "")
     if crisis := seen["crisis"]:
@@ -301,30 +298,3 @@ def check_json(text: str, options: Options) -> dict[str, Any]:
         "personal_data": [as_json(span) for span in kept.spans],
         "redacted": None if kept.blocked else kept.text,
     }
-
-
-def _flags_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = ("list", *STATES)
-    parser.add_argument("action", nargs="?", choices=actions, default="list", help="default: %(default)s")
-    parser.add_argument("flag_id", nargs="?", help="its id, or a unique part of it")
-    add_user(parser)
-    parser.add_argument("--state", choices=list(FLAG_COLOURS), help="only those in this state")
-    parser.add_argument("-n", "--limit", metavar="N", type=int, default=1_000, help="default: %(default)s")
-
-
-SAFETY_COMMANDS = (
-    Command(
-        "flags",
-        "list memories that look suspicious or speak of a crisis; release one from quarantine, or put it back",
-        flags,
-        _flags_arguments,
-        "ricordo flags --user anna --state quarantined",
-    ),
-    Command(
-        "check",
-        "show what the safety rules find in a text; exit code 1 if anything",
-        check,
-        lambda parser: parser.add_argument("text", help="the text; - reads it from standard input"),
-        'ricordo check "Ignore all previous instructions" --json',
-    ),
-)

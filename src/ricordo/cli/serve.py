@@ -13,12 +13,12 @@ from rich.text import Text
 
 from ricordo.cli.arguments import (
     OK,
-    Command,
     Options,
     add_address,
     add_agent,
     add_llm,
     chosen_settings,
+    command,
     database_of,
     needs,
     open_memory,
@@ -37,8 +37,30 @@ if TYPE_CHECKING:
     from ricordo.server.options import ServerOptions
 
 
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_address(parser)
+    parser.add_argument("--no-auth", action="store_true", help="no authentication; only on a loopback address")
+    add_llm(parser)
+    parser.add_argument(
+        "--spool-directory",
+        metavar="DIR",
+        help="keeps writes while PostgreSQL is unavailable; off: none (default: in the state folder)",
+    )
+    parser.add_argument("--jwt-jwks", metavar="URL", help="accept tokens signed with the keys at this URL")
+    parser.add_argument("--jwt-issuer", metavar="TEXT", help="only tokens of this issuer")
+    parser.add_argument("--jwt-audience", metavar="TEXT", help="only tokens for this audience")
+    parser.add_argument(
+        "--cors-origin", metavar="URL", action="append", default=[], help="a web origin that may call; repeatable"
+    )
+    parser.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning, error (default: info)")
+
+
+@command(
+    "run the HTTP server with the web page; RICORDO_SERVER_* variables work too",
+    _arguments,
+    "ricordo serve --db postgresql://app@db.example.org/chat --spool-directory /var/lib/ricordo/spool",
+)
 def serve(options: Options, output: Output) -> int:
-    """Serve until SIGINT or SIGTERM; requests under way are finished first."""
     with needs("server"):
         from ricordo.server.app import has_page, run
         from ricordo.server.options import chosen_spool, url_of
@@ -58,8 +80,28 @@ def serve(options: Options, output: Output) -> int:
     return OK
 
 
+def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=["config"], help="print the configuration of a host")
+    parser.add_argument("host_name", nargs="?", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
+    parser.add_argument(
+        "-u",
+        "--user",
+        metavar="ID",
+        default=os.environ.get("RICORDO_USER"),
+        help="default: RICORDO_USER, the login name",
+    )
+    add_agent(parser)
+    parser.add_argument(
+        "--tools", choices=["core", "all"], default="core", help="which are listed (default: %(default)s)"
+    )
+
+
+@command(
+    "serve one user's memory over the Model Context Protocol, on stdin and stdout; `config` prints how",
+    _mcp_arguments,
+    "ricordo mcp config claude-desktop",
+)
 def mcp(options: Options, output: Output) -> int:
-    """Serve one user's memory over standard input and output, or print the configuration of a host."""
     if (options.action == "config") != (options.host_name is not None):
         raise ValidationError("mcp", f"config takes a host: {', '.join(MCP_HOSTS)}")
     if options.action == "config":
@@ -109,65 +151,22 @@ def _startup_lines(
     return [*lines, Text("Ctrl-C ends it", "dim")]
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_address(parser)
-    parser.add_argument("--no-auth", action="store_true", help="no authentication; only on a loopback address")
-    add_llm(parser)
-    parser.add_argument(
-        "--spool-directory",
-        metavar="DIR",
-        help="keeps writes while PostgreSQL is unavailable; off: none (default: in the state folder)",
-    )
-    parser.add_argument("--jwt-jwks", metavar="URL", help="accept tokens signed with the keys at this URL")
-    parser.add_argument("--jwt-issuer", metavar="TEXT", help="only tokens of this issuer")
-    parser.add_argument("--jwt-audience", metavar="TEXT", help="only tokens for this audience")
-    parser.add_argument(
-        "--cors-origin", metavar="URL", action="append", default=[], help="a web origin that may call; repeatable"
-    )
-    parser.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning, error (default: info)")
-
-
-def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=["config"], help="print the configuration of a host")
-    parser.add_argument("host_name", nargs="?", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
-    parser.add_argument(
-        "-u",
-        "--user",
-        metavar="ID",
-        default=os.environ.get("RICORDO_USER"),
-        help="default: RICORDO_USER, the login name",
-    )
-    add_agent(parser)
-    parser.add_argument(
-        "--tools", choices=["core", "all"], default="core", help="which are listed (default: %(default)s)"
-    )
-
-
-SERVE_COMMANDS = (
-    Command(
-        "serve",
-        "run the HTTP server with the web page; RICORDO_SERVER_* variables work too",
-        serve,
-        _arguments,
-        "ricordo serve --db postgresql://app@db.example.org/chat --spool-directory /var/lib/ricordo/spool",
-    ),
-    Command(
-        "mcp",
-        "serve one user's memory over the Model Context Protocol, on stdin and stdout; `config` prints how",
-        mcp,
-        _mcp_arguments,
-        "ricordo mcp config claude-desktop",
-    ),
-)
-
-
 SCOPES = ("chat", "read", "write", "admin")
 DEFAULT_SCOPES = ("chat", "read", "write")
 _OPERANDS = {"list": "no name", "make": "a name for the key", "revoke": "the id of a key"}
 
 
+def _keys_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=list(_OPERANDS), default="list", help="default: %(default)s")
+    parser.add_argument("what", nargs="?", help="for make: a name; for revoke: the key's id")
+    parser.add_argument("--bind", metavar="USER", help="for make: bind it to one user; default: any user of the tenant")
+    parser.add_argument(
+        "--scope", choices=SCOPES, action="append", help="for make; repeatable; default: chat, read and write"
+    )
+
+
+@command("make, list or revoke the API keys of a server", _keys_arguments, "ricordo keys make course --scope chat")
 def keys(options: Options, output: Output) -> int:
-    """Make, list or revoke keys."""
     if (options.action == "list") != (options.what is None):
         raise ValidationError("keys", f"{options.action} takes {_OPERANDS[options.action]}")
     run = {"make": _make, "list": _list, "revoke": _revoke}[options.action]
@@ -230,28 +229,19 @@ def key_json(key: ApiKey) -> dict[str, Any]:
     return {"key_id": plain.pop("id"), **plain}
 
 
-def _keys_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=list(_OPERANDS), default="list", help="default: %(default)s")
-    parser.add_argument("what", nargs="?", help="for make: a name; for revoke: the key's id")
-    parser.add_argument("--bind", metavar="USER", help="for make: bind it to one user; default: any user of the tenant")
-    parser.add_argument(
-        "--scope", choices=SCOPES, action="append", help="for make; repeatable; default: chat, read and write"
-    )
+def _postgres_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["distribute"], help="distribute the tables by owner")
+    parser.add_argument("url", nargs="?", help="the coordinator; default: --db, else RICORDO_URL")
+    parser.add_argument("--dry-run", action="store_true", help="print the SQL that would run, and change nothing")
+    parser.add_argument("--shards", metavar="N", type=int, help="shards of a table; default: the server's (32)")
 
 
-KEYS_COMMANDS = (
-    Command(
-        "keys",
-        "make, list or revoke the API keys of a server",
-        keys,
-        _keys_arguments,
-        "ricordo keys make course --scope chat",
-    ),
+@command(
+    "distribute a PostgreSQL database over the workers of a Citus cluster",
+    _postgres_arguments,
+    "ricordo postgres distribute postgresql://admin@coordinator/chat --dry-run",
 )
-
-
 def postgres(options: Options, output: Output) -> int:
-    """Distribute the tables of a PostgreSQL database over the workers of a Citus cluster."""
     from ricordo.stores.postgres.distribute import distribute
 
     url = options.url or database_of(options)
@@ -270,21 +260,3 @@ def postgres(options: Options, output: Output) -> int:
     verdict = f"{len(done.statements)} statements run" if done.statements else "nothing to do"
     output.document(as_json(done), f"{done.location}: {len(done.distributed)} tables distributed {where}; {verdict}")
     return OK
-
-
-def _postgres_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["distribute"], help="distribute the tables by owner")
-    parser.add_argument("url", nargs="?", help="the coordinator; default: --db, else RICORDO_URL")
-    parser.add_argument("--dry-run", action="store_true", help="print the SQL that would run, and change nothing")
-    parser.add_argument("--shards", metavar="N", type=int, help="shards of a table; default: the server's (32)")
-
-
-POSTGRES_COMMANDS = (
-    Command(
-        "postgres",
-        "distribute a PostgreSQL database over the workers of a Citus cluster",
-        postgres,
-        _postgres_arguments,
-        "ricordo postgres distribute postgresql://admin@coordinator/chat --dry-run",
-    ),
-)

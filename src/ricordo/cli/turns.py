@@ -11,13 +11,13 @@ from typing import Any
 from rich.console import RenderableType
 
 from ricordo.cli.arguments import (
-    Command,
     Options,
     add_agent,
     add_budget,
     add_chunks,
     add_session_choice,
     add_user,
+    command,
     open_memory,
     read_chunks,
     read_text,
@@ -32,8 +32,18 @@ from ricordo.records.turns import Owner, Turn
 from ricordo.session import Session
 
 
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", help="what was asked; - reads it from standard input")
+    parser.add_argument("response", help="what was answered; - reads it from standard input")
+    _add_turn_options(parser)
+
+
+@command(
+    "store a turn: a question and its answer",
+    _add_arguments,
+    'ricordo add "What is a levain?" "A culture of flour and water." --user anna',
+)
 def add(options: Options, output: Output) -> int:
-    """Store a question with its answer."""
     with open_memory(options, create=True) as memory:
         turn = _session(memory, options).add_turn(
             read_text(options.query),
@@ -48,8 +58,20 @@ def add(options: Options, output: Output) -> int:
     return 0
 
 
+def _ask_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", help="the question; - reads it from standard input")
+    _add_turn_options(parser)
+    parser.add_argument("--prompt", action="store_true", help="print only the prompt, for a pipe")
+    add_chunks(parser)
+    add_budget(parser)
+
+
+@command(
+    "store a question and print its context; the answer comes later",
+    _ask_arguments,
+    'ricordo ask "And how long does it keep?" --user anna --continue --prompt | your-model',
+)
 def ask(options: Options, output: Output) -> int:
-    """Build the context of a question and store both; the answer comes later."""
     question = read_text(options.query)
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
@@ -74,8 +96,15 @@ def ask(options: Options, output: Output) -> int:
     return 0
 
 
+def _answer_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("turn_id", help="the id that `ricordo ask` printed")
+    parser.add_argument("response", help="the answer; - reads it from standard input")
+    add_user(parser)
+    _add_common(parser)
+
+
+@command("answer an open turn", _answer_arguments, 'ricordo answer TURN_ID "A week in the fridge." --user anna')
 def answer(options: Options, output: Output) -> int:
-    """Answer an open turn."""
     with open_memory(options) as memory:
         owner = Owner(memory.settings.tenant_id, user_of(options))
         asked = memory.store.turns.get(owner, options.turn_id)
@@ -92,8 +121,18 @@ def answer(options: Options, output: Output) -> int:
     return 0
 
 
+def _message_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("role", help="user, assistant, system, tool, or the name of a speaker")
+    parser.add_argument("content", help="what was said; - reads it from standard input")
+    _add_session_options(parser)
+
+
+@command(
+    "store one message that is not part of a question and answer",
+    _message_arguments,
+    'ricordo message Paolo "See you on Monday." --user anna --continue',
+)
 def message(options: Options, output: Output) -> int:
-    """Store one message that is not part of a question and answer."""
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
         kept = session.add_message(
@@ -173,62 +212,3 @@ def _add_turn_options(parser: argparse.ArgumentParser) -> None:
     _add_session_options(parser)
     parser.add_argument("--turn-id", metavar="ID", help="a turn with the same id and content is stored once")
     parser.add_argument("--importance", metavar="NUMBER", type=float, help="importance of its topic, from 0 to 1")
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", help="what was asked; - reads it from standard input")
-    parser.add_argument("response", help="what was answered; - reads it from standard input")
-    _add_turn_options(parser)
-
-
-def _ask_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", help="the question; - reads it from standard input")
-    _add_turn_options(parser)
-    parser.add_argument("--prompt", action="store_true", help="print only the prompt, for a pipe")
-    add_chunks(parser)
-    add_budget(parser)
-
-
-def _answer_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("turn_id", help="the id that `ricordo ask` printed")
-    parser.add_argument("response", help="the answer; - reads it from standard input")
-    add_user(parser)
-    _add_common(parser)
-
-
-def _message_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("role", help="user, assistant, system, tool, or the name of a speaker")
-    parser.add_argument("content", help="what was said; - reads it from standard input")
-    _add_session_options(parser)
-
-
-COMMANDS = (
-    Command(
-        "add",
-        "store a turn: a question and its answer",
-        add,
-        _add_arguments,
-        'ricordo add "What is a levain?" "A culture of flour and water." --user anna',
-    ),
-    Command(
-        "ask",
-        "store a question and print its context; the answer comes later",
-        ask,
-        _ask_arguments,
-        'ricordo ask "And how long does it keep?" --user anna --continue --prompt | your-model',
-    ),
-    Command(
-        "answer",
-        "answer an open turn",
-        answer,
-        _answer_arguments,
-        'ricordo answer TURN_ID "A week in the fridge." --user anna',
-    ),
-    Command(
-        "message",
-        "store one message that is not part of a question and answer",
-        message,
-        _message_arguments,
-        'ricordo message Paolo "See you on Monday." --user anna --continue',
-    ),
-)

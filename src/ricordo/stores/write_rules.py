@@ -5,7 +5,8 @@ itself, nothing has to be written. In order: turns and sessions; facts, which lo
 documents; API keys; jobs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -15,6 +16,12 @@ from ricordo.records.derived import Fact, FactChange
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, SessionInfo, Turn, message_id, turn_id_of
 from ricordo.records.values import record
+
+# What `erase` reports, in this order.
+ERASED = (
+    *("sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags"),
+    *("documents", "jobs", "keys", "items"),
+)
 
 
 class OwnerErased(ConflictError):  # noqa: N818 - not a failure: the write must be deleted too
@@ -332,6 +339,26 @@ def failed(stored: Job, error: str, retry_at: datetime | None) -> Job:
 def handed_back(stored: Job) -> Job:
     """A job as it was before it was taken."""
     return replace(stored, attempts=stored.attempts - 1, leased_by="", leased_until=None, again_at=None)
+
+
+class LeasedJobs(ABC):
+    """What a worker says of a job that it has leased, for the job queue of any store."""
+
+    @abstractmethod
+    def change(self, job: Job, change: Callable[[Job], Job | None], /) -> bool:
+        """Write the next state of a job, or delete it; False, and nothing changes, if its lease is lost."""
+
+    def finish(self, job: Job) -> bool:
+        return self.change(job, finished)
+
+    def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
+        return self.change(job, lambda stored: failed(stored, error, retry_at))
+
+    def hand_back(self, job: Job) -> bool:
+        return self.change(job, handed_back)
+
+    def extend(self, job: Job, until: datetime) -> Job | None:
+        return extended(job, until) if self.change(job, lambda stored: extended(stored, until)) else None
 
 
 def in_order(jobs: Sequence[Job]) -> list[Job]:

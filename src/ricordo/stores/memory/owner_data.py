@@ -209,3 +209,11 @@ class MemoryData:
     def of_tenant(self, tenant_id: str) -> list[OwnerData]:
         """The data of every owner of a tenant."""
         return [data for data in self.by_owner.values() if data.owner.tenant_id == tenant_id]
+
+
+class MemoryPart:
+    """A part of the reference store: a view of its data."""
+
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock

@@ -4,7 +4,7 @@ Each statement names the owner, as in `turn_statements`.
 """
 
 from ricordo.stores.derived_rows import BLOCK_ROWS, FACT_ROWS, FLAG_ROWS, INDEXED_COLUMNS, SUMMARY_ROWS, TOPIC_ROWS
-from ricordo.stores.postgres.turn_statements import placeholders
+from ricordo.stores.postgres.turn_statements import of_sessions, placeholders
 
 _VECTOR_COLUMNS = "session_id, turn_number, embedder, checksum, body, words"
 _INDEXED = ", ".join(f"t.{name}" for name in INDEXED_COLUMNS.split(", "))
@@ -90,11 +90,7 @@ DELETE_FROM_TOPICS = """
       AND x.topic_id = gone.topic_id AND x.turn_number = gone.turn_number
 """
 
-DELETE_TOPIC_TURNS = """
-    DELETE FROM ricordo.topic_turns WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-ERASE_TOPIC_TURNS = "DELETE FROM ricordo.topic_turns WHERE owner = %(owner)s"
+DELETE_TOPIC_TURNS = of_sessions("topic_turns")
 
 TURNS_OF_TOPIC = """
     SELECT turn_number FROM ricordo.topic_turns
@@ -284,9 +280,7 @@ ADD_SUMMARY = f"""
     ON CONFLICT DO NOTHING
 """
 
-DELETE_SUMMARIES = """
-    DELETE FROM ricordo.summaries WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
+DELETE_SUMMARIES = of_sessions("summaries")
 
 DELETE_SUMMARIES_BY_ID = """
     DELETE FROM ricordo.summaries WHERE owner = %(owner)s AND summary_id = ANY(%(summary_ids)s::text[])
@@ -333,25 +327,3 @@ DELETE_FLAGS = """
     WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
       AND NOT (subject = 'fact' AND subject_id IN (SELECT fact_id FROM ricordo.facts WHERE owner = %(owner)s))
 """
-
-# -- deleting ----------------------------------------------------------------------------------------------------
-
-DELETE_VECTORS = """
-    DELETE FROM ricordo.traces WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-DELETE_TOPICS = """
-    DELETE FROM ricordo.topics WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-DELETE_BLOCKS = """
-    DELETE FROM ricordo.blocks WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-ERASE_VECTORS = "DELETE FROM ricordo.traces WHERE owner = %(owner)s"
-ERASE_TOPICS = "DELETE FROM ricordo.topics WHERE owner = %(owner)s"
-ERASE_BLOCKS = "DELETE FROM ricordo.blocks WHERE owner = %(owner)s"
-ERASE_FACTS = "DELETE FROM ricordo.facts WHERE owner = %(owner)s"
-ERASE_FACT_REVISIONS = "DELETE FROM ricordo.people WHERE owner = %(owner)s"
-ERASE_SUMMARIES = "DELETE FROM ricordo.summaries WHERE owner = %(owner)s"
-ERASE_FLAGS = "DELETE FROM ricordo.flags WHERE owner = %(owner)s"

@@ -14,7 +14,14 @@ from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import CHUNK_ROWS, DOCUMENT_ROWS, JOB_ROWS, KEY_ROWS
 from ricordo.stores.postgres.people import add_owner, delete_idle_owner, first_row, lock_owner
-from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint
+from ricordo.stores.postgres.transaction import (
+    LONG_TIMEOUT,
+    PostgresPart,
+    Row,
+    Transaction,
+    as_bigint,
+    script,
+)
 from ricordo.stores.turn_rows import ENDLESS, micros
 
 Values = dict[str, Any]
@@ -115,12 +122,6 @@ END_LEASE = """
     DELETE FROM ricordo.leases WHERE owner = %(owner)s AND name = %(name)s AND holder = %(holder)s RETURNING holder
 """
 
-ERASE_CHUNKS = "DELETE FROM ricordo.chunks WHERE owner = %(owner)s"
-ERASE_DOCUMENTS = "DELETE FROM ricordo.documents WHERE owner = %(owner)s"
-ERASE_JOBS = "DELETE FROM ricordo.jobs WHERE owner = %(owner)s"
-ERASE_KEYS = "DELETE FROM ricordo.api_keys WHERE owner = %(owner)s"
-ERASE_ITEMS = "DELETE FROM ricordo.items WHERE owner = %(owner)s"
-
 # -- without an owner --------------------------------------------------------------------------------------------
 
 KEY_BY_DIGEST = f"SELECT {KEY_ROWS.columns} FROM ricordo.api_keys WHERE digest = %(digest)s"
@@ -152,17 +153,27 @@ TAKE_JOBS = f"""
 WITHOUT_OWNER = ("KEY_BY_DIGEST", "KEYS_OF_TENANT", "ALL_KEYS", "JOBS_OF_TENANT", "TAKE_JOBS")
 
 
-class PostgresDocuments:
+class PostgresDocuments(PostgresPart):
     """`DocumentStore` on PostgreSQL."""
 
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
-
-    def put(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
+    @script(timeout=LONG_TIMEOUT)
+    def put(self, transaction: Transaction, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
         write_rules.check_document(document, chunks)
-        return self._transactions.run(
-            owner, lambda tx: _put_document(tx, owner, document, chunks), timeout=LONG_TIMEOUT
-        )
+        row = {"owner": owner.key, **DOCUMENT_ROWS.named(document)}
+        ids = {"owner": owner.key, "chunk_ids": [chunk.id for chunk in chunks]}
+        taken = transaction.send(EXISTING_CHUNKS, ids)
+        # Read after the chunks, so that no chunk is returned without its document.
+        stored = transaction.send(DOCUMENT, row)
+        found = stored.fetchone()
+        if write_rules.is_known(DOCUMENT_ROWS.read(found) if found else None, document):
+            transaction.rollback()
+            return False
+        write_rules.check_chunk_ids(chunk_id for (chunk_id,) in taken)
+        owner_row = add_owner(transaction, owner)
+        transaction.send(ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
+        transaction.send_many(ADD_CHUNK, [{"owner": owner.key, **CHUNK_ROWS.named(chunk)} for chunk in chunks])
+        first_row(owner_row)
+        return True
 
     def page(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         place: Values = {"created_at": ENDLESS, "document_id": ""}
@@ -183,18 +194,15 @@ class PostgresDocuments:
         rows = self._transactions.read(owner, CHUNK, chunk_id=chunk_id)
         return CHUNK_ROWS.read(rows[0]) if rows else None
 
-    def delete(self, owner: Owner, document_id: str) -> bool:
+    @script()
+    def delete(self, transaction: Transaction, owner: Owner, document_id: str) -> bool:
         place = {"owner": owner.key, "document_id": document_id}
-
-        def delete(transaction: Transaction) -> bool:
-            if not lock_owner(transaction, owner):
-                return False
-            transaction.send(DELETE_CHUNKS, place)
-            gone = transaction.send(DELETE_DOCUMENT, place)
-            delete_idle_owner(transaction, owner)
-            return transaction.count(gone) == 1
-
-        return self._transactions.run(owner, delete)
+        if not lock_owner(transaction, owner):
+            return False
+        transaction.send(DELETE_CHUNKS, place)
+        gone = transaction.send(DELETE_DOCUMENT, place)
+        delete_idle_owner(transaction, owner)
+        return transaction.count(gone) == 1
 
     def set_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
         values = {
@@ -206,11 +214,8 @@ class PostgresDocuments:
         return self._transactions.run_long(owner, lambda tx: tx.send(SET_VECTORS, values)).rowcount if vectors else 0
 
 
-class PostgresKeys:
+class PostgresKeys(PostgresPart):
     """`KeyStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def put(self, key: ApiKey) -> None:
         owner = write_rules.key_owner(key)
@@ -257,15 +262,33 @@ class PostgresKeys:
         return [KEY_ROWS.read(row) for row in self._transactions.read_with(settings, ALL_KEYS)]
 
 
-class PostgresJobs:
+class PostgresJobs(PostgresPart, write_rules.LeasedJobs):
     """`JobStore` on PostgreSQL."""
 
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
-
-    def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
+    @script(repeatable=True)
+    def enqueue(
+        self,
+        transaction: Transaction,
+        owner: Owner,
+        kind: str,
+        session_id: str,
+        due_at: datetime,
+        *,
+        postpone: bool = False,
+    ) -> bool:
         wish = write_rules.new_job(owner, kind, session_id, due_at)
-        return self._transactions.run(owner, lambda tx: _enqueue(tx, wish, postpone=postpone), repeatable=True)
+        place = _place(wish)
+        session = transaction.send(SHARE_SESSION, place) if session_id else None
+        stored = _locked(transaction, wish)
+        if session is not None and session.fetchone() is None:
+            transaction.rollback()
+            return False
+        wished = write_rules.enqueued(stored, wish, postpone=postpone)
+        if stored is None:
+            transaction.send(ADD_JOB, _job_row(wished))  # fails if another was faster; then the script runs again
+        elif wished != stored:
+            transaction.send(SET_JOB, _job_row(wished))
+        return True
 
     def take(
         self, worker: str, now: datetime, lease: timedelta, *, limit: int = 1, kinds: Sequence[str] | None = None
@@ -281,22 +304,8 @@ class PostgresJobs:
         rows = self._transactions.runner.run(settings, lambda tx: tx.send(TAKE_JOBS, values)).fetchall()
         return write_rules.in_order([JOB_ROWS.read(row) for row in rows])
 
-    def finish(self, job: Job) -> bool:
-        return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, write_rules.finished))
-
-    def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
-        return self._transactions.run(
-            job.owner, lambda tx: _change_job(tx, job, lambda stored: write_rules.failed(stored, error, retry_at))
-        )
-
-    def hand_back(self, job: Job) -> bool:
-        return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, write_rules.handed_back))
-
-    def extend(self, job: Job, until: datetime) -> Job | None:
-        still_leased = self._transactions.run(
-            job.owner, lambda tx: _change_job(tx, job, lambda stored: write_rules.extended(stored, until))
-        )
-        return write_rules.extended(job, until) if still_leased else None
+    def change(self, job: Job, change: Callable[[Job], Job | None], /) -> bool:
+        return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, change))
 
     def page(self, owner: Owner) -> Sequence[Job]:
         return [JOB_ROWS.read(row) for row in self._transactions.read(owner, JOBS)]
@@ -312,39 +321,6 @@ class PostgresJobs:
 
     def end_lease(self, name: str, holder: str) -> bool:
         return bool(self._transactions.read(write_rules.CLUSTER, END_LEASE, name=name, holder=holder))
-
-
-def _put_document(transaction: Transaction, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
-    row = {"owner": owner.key, **DOCUMENT_ROWS.named(document)}
-    ids = {"owner": owner.key, "chunk_ids": [chunk.id for chunk in chunks]}
-    taken = transaction.send(EXISTING_CHUNKS, ids)
-    # Read after the chunks, so that no chunk is returned without its document.
-    stored = transaction.send(DOCUMENT, row)
-    found = stored.fetchone()
-    if write_rules.is_known(DOCUMENT_ROWS.read(found) if found else None, document):
-        transaction.rollback()
-        return False
-    write_rules.check_chunk_ids(chunk_id for (chunk_id,) in taken)
-    owner_row = add_owner(transaction, owner)
-    transaction.send(ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
-    transaction.send_many(ADD_CHUNK, [{"owner": owner.key, **CHUNK_ROWS.named(chunk)} for chunk in chunks])
-    first_row(owner_row)
-    return True
-
-
-def _enqueue(transaction: Transaction, wish: Job, *, postpone: bool) -> bool:
-    place = _place(wish)
-    session = transaction.send(SHARE_SESSION, place) if wish.session_id else None
-    stored = _locked(transaction, wish)
-    if session is not None and session.fetchone() is None:
-        transaction.rollback()
-        return False
-    wished = write_rules.enqueued(stored, wish, postpone=postpone)
-    if stored is None:
-        transaction.send(ADD_JOB, _job_row(wished))  # fails if another writer was faster; then the script runs again
-    elif wished != stored:
-        transaction.send(SET_JOB, _job_row(wished))
-    return True
 
 
 def _change_job(transaction: Transaction, job: Job, change: Callable[[Job], Job | None]) -> bool:

@@ -15,7 +15,14 @@ from ricordo.stores.archive.block import DamagedBlock, MessageRow
 from ricordo.stores.derived_rows import BLOCK_ROWS, TOPIC_ROWS
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import turn_statements
-from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction, named
+from ricordo.stores.postgres.transaction import (
+    PostgresPart,
+    Row,
+    Transaction,
+    long_script,
+    named,
+    script,
+)
 from ricordo.stores.topic_rules import (
     answered,
     archived,
@@ -42,65 +49,90 @@ _TURN_NAMES = TURN_COLUMNS.split(", ")
 _SESSION_ID, _BLOCK_ID = _TURN_NAMES.index("session_id"), _TURN_NAMES.index("block_id")
 
 
-class PostgresTopics:
+class PostgresTopics(PostgresPart):
     """`TopicStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
         return to_shelf(self._transactions.read(owner, sql.TOPICS, session_id=session_id))
 
-    def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
-        return self._transactions.run(owner, lambda tx: _apply(tx, key_of(owner, session_id), change))
+    @script()
+    def put(self, transaction: Transaction, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        key = key_of(owner, session_id)
+        moved = {**key, "through": change.through, "revision": change.revision}
+        if transaction.send(sql.MOVE_TOPICS, moved).fetchone() is None:
+            transaction.rollback()
+            return False
+        if change.removed:
+            removed = {**key, "topic_ids": list(change.removed)}
+            transaction.send(sql.DELETE_TOPICS_BY_ID, removed)
+            transaction.send(sql.UNASSIGN_TURNS, removed)
+            transaction.send(sql.EMPTY_TOPICS, removed)
+        put = change.put
+        if change.counted:
+            rows = transaction.send(sql.MESSAGES_OF_TURNS, {**key, "numbers": list(change.counted)})
+            put = as_counted(change, dict(rows.fetchall()))
+        put_topics(transaction, key, put)
+        if change.assigned:
+            numbers, topic_ids = list(change.assigned), list(change.assigned.values())
+            transaction.send(sql.LEAVE_TOPICS, {**key, "numbers": numbers})
+            transaction.send(sql.ASSIGN_TURNS, {**key, "numbers": numbers, "topic_ids": topic_ids})
+            transaction.send(sql.ADD_TO_TOPICS, {**key, "numbers": numbers})
+        return True
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
         rows = self._transactions.read(owner, sql.TURNS_OF_TOPIC, session_id=session_id, topic_id=topic_id)
         return [number for (number,) in rows]
 
-    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
-        return self._transactions.run(owner, lambda tx: archive(tx, owner, session_id, block))
+    @script()
+    def archive(self, transaction: Transaction, owner: Owner, session_id: str, block: Block) -> bool:
+        key, numbers = key_of(owner, session_id), list(block.turn_numbers)
+        locked = transaction.send(turn_statements.LOCK_SESSION, key)
+        rows = transaction.send(turn_statements.TURNS_BY_NUMBER, {**key, "numbers": numbers})
+        taken = transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": [block.id]})
+        found = {turn.turn_number: turn for turn in to_turns(owner, rows)}
+        free = locked.fetchone() is not None and taken.fetchone() is None
+        if not free or not replaces(block, [found.get(number) for number in numbers]):
+            transaction.rollback()
+            return False
+        transaction.send(sql.ADD_BLOCK, {**key, **BLOCK_ROWS.named(block)})
+        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
+        _count_open(transaction, key, found.values())
+        _change_topics(transaction, key, found.values(), archived)
+        return True
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         rows = self._transactions.read(owner, sql.BLOCKS, session_id=session_id, topic_id=topic_id)
         return [BLOCK_ROWS.read(row) for row in rows]
 
-    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._transactions.run_long(owner, lambda tx: rehydrate(tx, owner, session_id, turn_numbers))
+    @long_script
+    def rehydrate(self, transaction: Transaction, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        key = key_of(owner, session_id)
+        found = _locked_turns(transaction, owner, session_id, turn_numbers)
+        back = [turn for turn in found if turn.archived and not turn.damage]
+        transaction.send_many(sql.REHYDRATE_TURN, [{**named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
+        _count_open(transaction, key, back)
+        _change_topics(transaction, key, back, returned)
+        return len(back)
 
-    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._transactions.run_long(owner, lambda tx: release(tx, owner, session_id, turn_numbers))
-
-
-def _apply(transaction: Transaction, key: Key, change: TopicChange) -> bool:
-    """Apply a change, unless the topics were written since they were read."""
-    moved = {**key, "through": change.through, "revision": change.revision}
-    if transaction.send(sql.MOVE_TOPICS, moved).fetchone() is None:
-        transaction.rollback()
-        return False
-    if change.removed:
-        removed = {**key, "topic_ids": list(change.removed)}
-        transaction.send(sql.DELETE_TOPICS_BY_ID, removed)
-        transaction.send(sql.UNASSIGN_TURNS, removed)
-        transaction.send(sql.EMPTY_TOPICS, removed)
-    put = change.put
-    if change.counted:
-        rows = transaction.send(sql.MESSAGES_OF_TURNS, {**key, "numbers": list(change.counted)})
-        put = as_counted(change, dict(rows.fetchall()))
-    put_topics(transaction, key, put)
-    if change.assigned:
-        numbers, topic_ids = list(change.assigned), list(change.assigned.values())
-        transaction.send(sql.LEAVE_TOPICS, {**key, "numbers": numbers})
-        transaction.send(sql.ASSIGN_TURNS, {**key, "numbers": numbers, "topic_ids": topic_ids})
-        transaction.send(sql.ADD_TO_TOPICS, {**key, "numbers": numbers})
-    return True
+    @long_script
+    def release(self, transaction: Transaction, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        key = key_of(owner, session_id)
+        found = _locked_turns(transaction, owner, session_id, turn_numbers)
+        plain = [turn for turn in found if turn.block_id and not turn.archived]
+        if not plain:
+            return 0
+        went = 0
+        for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
+            stored = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
+            transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": stored})
+            _count_open(transaction, key, plain)
+            _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in stored], archived)
+            went += len(stored)
+        return went
 
 
-class PostgresVectors:
+class PostgresVectors(PostgresPart):
     """`VectorStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         statement = sql.VECTORS if session_id is None else sql.SESSION_VECTORS
@@ -121,9 +153,26 @@ class PostgresVectors:
                 return
             after = {"session_id": rows[-1][0], "turn_number": rows[-1][1]}
 
-    def write(self, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
-        if vectors:
-            self._transactions.run_long(owner, lambda tx: _write_vectors(tx, owner, vectors))
+    @long_script
+    def write(self, transaction: Transaction, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
+        # In order, so that two writers never deadlock.
+        session_ids = sorted({each.session_id for each in vectors})
+        transaction.send(sql.SHARE_SESSIONS, {"owner": owner.key, "session_ids": session_ids})
+        transaction.send_many(
+            sql.PUT_VECTORS,
+            [
+                {
+                    "owner": owner.key,
+                    "session_id": each.session_id,
+                    "turn_number": each.turn_number,
+                    "embedder": embedder_id(each.embedder),
+                    "checksum": each.checksum,
+                    "body": each.body,
+                    "words": each.words or None,
+                }
+                for each in sorted(vectors, key=lambda each: (each.session_id, each.turn_number, each.embedder))
+            ],
+        )
 
     def drop(self, owner: Owner, *, keep: str) -> int:
         values = {"owner": owner.key, "keep": embedder_id(keep)}
@@ -133,27 +182,6 @@ class PostgresVectors:
 def embedder_id(name: str) -> str:
     """The short form of an embedder's name for the rows; migration 0007 has converted older rows to it."""
     return hashlib.sha256(name.encode()).hexdigest()[:12]
-
-
-def _write_vectors(transaction: Transaction, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
-    """Write vectors of existing turns; in order, so that two writers never deadlock."""
-    session_ids = sorted({each.session_id for each in vectors})
-    transaction.send(sql.SHARE_SESSIONS, {"owner": owner.key, "session_ids": session_ids})
-    transaction.send_many(
-        sql.PUT_VECTORS,
-        [
-            {
-                "owner": owner.key,
-                "session_id": each.session_id,
-                "turn_number": each.turn_number,
-                "embedder": embedder_id(each.embedder),
-                "checksum": each.checksum,
-                "body": each.body,
-                "words": each.words or None,
-            }
-            for each in sorted(vectors, key=lambda each: (each.session_id, each.turn_number, each.embedder))
-        ],
-    )
 
 
 class DeletedTurn(NamedTuple):
@@ -198,52 +226,6 @@ def to_shelf(rows: Sequence[Row]) -> TopicShelf:
         return TopicShelf()
     through, revision, *_ = rows[0]
     return TopicShelf(tuple(TOPIC_ROWS.read(row[2:]) for row in rows if row[2] is not None), through, revision)
-
-
-def archive(transaction: Transaction, owner: Owner, session_id: str, block: Block) -> bool:
-    """Replace the text of turns by a block that holds it: for all of its turns, or for none."""
-    key, numbers = key_of(owner, session_id), list(block.turn_numbers)
-    locked = transaction.send(turn_statements.LOCK_SESSION, key)
-    rows = transaction.send(turn_statements.TURNS_BY_NUMBER, {**key, "numbers": numbers})
-    taken = transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": [block.id]})
-    found = {turn.turn_number: turn for turn in to_turns(owner, rows)}
-    free = locked.fetchone() is not None and taken.fetchone() is None
-    if not free or not replaces(block, [found.get(number) for number in numbers]):
-        transaction.rollback()
-        return False
-    transaction.send(sql.ADD_BLOCK, {**key, **BLOCK_ROWS.named(block)})
-    transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
-    _count_open(transaction, key, found.values())
-    _change_topics(transaction, key, found.values(), archived)
-    return True
-
-
-def rehydrate(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
-    """Write the text of archived turns back into their rows; returns how many."""
-    key = key_of(owner, session_id)
-    found = _locked_turns(transaction, owner, session_id, numbers)
-    back = [turn for turn in found if turn.archived and not turn.damage]
-    transaction.send_many(sql.REHYDRATE_TURN, [{**named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
-    _count_open(transaction, key, back)
-    _change_topics(transaction, key, back, returned)
-    return len(back)
-
-
-def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
-    """Drop text that a block also has, unless the block is damaged."""
-    key = key_of(owner, session_id)
-    found = _locked_turns(transaction, owner, session_id, numbers)
-    plain = [turn for turn in found if turn.block_id and not turn.archived]
-    if not plain:
-        return 0
-    went = 0
-    for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
-        stored = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
-        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": stored})
-        _count_open(transaction, key, plain)
-        _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in stored], archived)
-        went += len(stored)
-    return went
 
 
 def _count_open(transaction: Transaction, key: Key, turns: Iterable[Turn]) -> None:

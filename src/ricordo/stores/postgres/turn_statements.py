@@ -12,6 +12,11 @@ def placeholders(columns: str) -> str:
     return ", ".join(f"%({name})s" for name in columns.split(", "))
 
 
+def of_sessions(table: str) -> str:
+    """The statement that deletes the rows of sessions."""
+    return f"DELETE FROM ricordo.{table} WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])"
+
+
 # A turn's columns and, for an archived turn, the bytes of its block: row and block are read in one snapshot and one
 # round trip, and a turn with plain text costs no lookup.
 _TURN_AND_BODY = f"""{TURN_COLUMNS},
@@ -273,21 +278,12 @@ LOCK_IDLE_SESSIONS = """
 # -- deleting ----------------------------------------------------------------------------------------------------
 # Cascades would do the same with one lookup per turn; a statement per table is one pass per table.
 
-DELETE_RECEIPTS = """
-    DELETE FROM ricordo.receipts WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
+CONTENT_OF_SESSIONS = {
+    table: of_sessions(table)
+    for table in ("receipts", "passages", "traces", "topic_turns", "topics", "blocks", "summaries", "turns")
+}
 
-DELETE_PASSAGES = """
-    DELETE FROM ricordo.passages WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-DELETE_TURNS = """
-    DELETE FROM ricordo.turns WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-DELETE_SESSIONS = """
-    DELETE FROM ricordo.sessions WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
+DELETE_SESSIONS = of_sessions("sessions")
 
 EMPTY_SESSION = """
     UPDATE ricordo.sessions SET

@@ -14,7 +14,8 @@ from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import FACT_ROWS, FLAG_ROWS, SUMMARY_ROWS, kept_fact
 from ricordo.stores.sqlite import people as sql
 from ricordo.stores.sqlite import turn_statements
-from ricordo.stores.sqlite.connections import Connections, one_view
+from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view, writing
+from ricordo.stores.sqlite.database import WriteConnection
 from ricordo.stores.turn_rows import ENDLESS
 
 # ── facts ────────────────────────────────────────────────────────────────────────────────────────────
@@ -111,13 +112,6 @@ SELECT
     (SELECT count(*) FROM flags WHERE owner IN mine)
 """
 
-ERASE = {
-    "facts": "DELETE FROM facts WHERE owner = ?",
-    "people": "DELETE FROM people WHERE owner = ?",
-    "summaries": "DELETE FROM summaries WHERE owner = ?",
-    "flags": "DELETE FROM flags WHERE owner = ?",
-}
-
 
 @record
 class PersonCopy:
@@ -128,26 +122,36 @@ class PersonCopy:
     flags: Sequence[Flag]
 
 
-class SqlitePeople:
+class SqlitePeople(SqlitePart[Connections]):
     """Facts, summaries and flags."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-
     def agents(self, owner: Owner) -> Sequence[str]:
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             return [agent_id for (agent_id,) in reader.execute(sql.AGENTS, (owner.key.bytes,))]
 
     def facts(self, owner: Owner, agent_id: str) -> KnownFacts:
-        with self._connections.reading() as reader, one_view(reader):
-            return facts(reader, owner, agent_id)
+        with self._database.reading() as reader, one_view(reader):
+            return _facts(reader, owner, agent_id)
 
-    def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
+    @writing
+    def put_facts(self, writer: WriteConnection, owner: Owner, agent_id: str, change: FactChange) -> bool:
         write_rules.checked(agent_id, change)
-        return self._connections.write(lambda writer: put_facts(writer, owner, agent_id, change))
+        key = (owner.key.bytes, agent_id)
+        known = _facts(writer, owner, agent_id)
+        if known.revision != change.revision:
+            return False
+        there = _ids(writer, sql.TURNS_THERE, key[:1], write_rules.turns_named(change))
+        put = write_rules.with_live_sources(change, known.facts, there)
+        sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
+        if put or sessions:
+            writer.execute(turn_statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
+            writer.execute(sql.MOVE_PEOPLE, key)
+            _put(writer, owner, put)
+            writer.executemany(sql.MOVE_LEARNED, [(number, key[0], session) for session, number in change.learned])
+        return True
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             (number,) = reader.execute(sql.LEARNED_THROUGH, (owner.key.bytes, session_id)).fetchone() or (0,)
         return int(number)
 
@@ -168,93 +172,63 @@ class SqlitePeople:
             "limit": max(0, min(limit, ENDLESS)),
         }
         statement = sql.SUMMARIES if session_id is None else sql.SUMMARIES_OF_SESSION
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             return [SUMMARY_ROWS.read(row) for row in reader.execute(statement, values)]
 
-    def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        return self._connections.write(lambda writer: put_summary(writer, owner, summary))
+    @writing
+    def put_summary(self, writer: WriteConnection, owner: Owner, summary: Summary) -> bool:
+        reached = _last_turn(writer, owner, summary.session_id)
+        if reached is None or summary.last_turn > reached:
+            return False
+        return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *SUMMARY_ROWS.write(summary))).rowcount == 1
 
-    def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
-        return self._connections.write(lambda writer: drop_summaries(writer, owner, summary_ids))
+    @writing
+    def drop_summaries(self, writer: WriteConnection, owner: Owner, summary_ids: Sequence[str]) -> int:
+        key = owner.key.bytes
+        writer.executemany(sql.DROP_FLAG, [(key, "summary", each) for each in summary_ids])
+        return sum(writer.execute(sql.DROP_SUMMARY, (key, each)).rowcount for each in summary_ids)
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         values = {"owner": owner.key.bytes, "state": state, "limit": max(0, min(limit, ENDLESS))}
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             return [FLAG_ROWS.read(row) for row in reader.execute(sql.FLAGS, values)]
 
-    def put_flag(self, owner: Owner, flag: Flag) -> bool:
-        return self._connections.write(lambda writer: put_flag(writer, owner, flag))
+    @writing
+    def put_flag(self, writer: WriteConnection, owner: Owner, flag: Flag) -> bool:
+        if _last_turn(writer, owner, flag.session_id) is None:
+            return False
+        return writer.execute(sql.ADD_FLAG, (owner.key.bytes, *FLAG_ROWS.write(flag))).rowcount == 1
 
-    def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
-        return self._connections.write(lambda writer: set_flag(writer, owner, flag_id, state))
+    @writing
+    def set_flag(self, writer: WriteConnection, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
+        rows = writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall()
+        return FLAG_ROWS.read(rows[0]) if rows else None
 
-    def forget_derived(self, owner: Owner, session_id: str) -> int:
-        return self._connections.write(lambda writer: forget_derived(writer, owner, session_id))
+    @writing
+    def forget_derived(self, writer: WriteConnection, owner: Owner, session_id: str) -> int:
+        writer.execute(sql.DROP_FLAGS_ON_SUMMARIES, {"owner": owner.key.bytes, "session_id": session_id})
+        went = writer.execute(sql.DROP_SUMMARIES, (owner.key.bytes, session_id)).rowcount
+        return went + unlearn(writer, owner, session_id)
 
-    def restore(self, copy: PersonCopy) -> None:
-        """Write what is known of an owner exactly as it was elsewhere: for a backup."""
-        self._connections.write(lambda writer: restore(writer, copy))
+    @writing
+    def restore(self, writer: WriteConnection, copy: PersonCopy) -> None:
+        """Write what is known of an owner, who has nothing here yet, exactly as it was elsewhere: for a backup."""
+        owner, key = copy.owner, copy.owner.key.bytes
+        if copy.people or copy.flags:
+            writer.execute(turn_statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
+        for agent_id, known in copy.people:
+            writer.execute(sql.SET_PEOPLE, (key, agent_id, known.revision))
+            _put(writer, owner, known.facts)
+        writer.executemany(sql.ADD_FLAG, [(key, *FLAG_ROWS.write(flag)) for flag in copy.flags])
 
 
-def facts(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> KnownFacts:
+def _facts(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> KnownFacts:
     """An agent's facts; called inside one snapshot."""
     key = (owner.key.bytes, agent_id)
     found = reader.execute(sql.REVISION, key).fetchall()
     if not found:
         return KnownFacts()
     return KnownFacts(tuple(kept_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
-
-
-def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: FactChange) -> bool:
-    """Apply a change, unless the facts were written since they were read."""
-    key = (owner.key.bytes, agent_id)
-    known = facts(writer, owner, agent_id)
-    if known.revision != change.revision:
-        return False
-    there = _ids(writer, sql.TURNS_THERE, key[:1], write_rules.turns_named(change))
-    put = write_rules.with_live_sources(change, known.facts, there)
-    sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
-    if put or sessions:
-        writer.execute(turn_statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
-        writer.execute(sql.MOVE_PEOPLE, key)
-        _put(writer, owner, put)
-        writer.executemany(sql.MOVE_LEARNED, [(number, key[0], session_id) for session_id, number in change.learned])
-    return True
-
-
-def put_summary(writer: sqlite3.Connection, owner: Owner, summary: Summary) -> bool:
-    """Write a summary of turns that the session has reached."""
-    counted = writer.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, summary.session_id)).fetchone()
-    if counted is None or summary.last_turn > counted[0]:
-        return False
-    return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *SUMMARY_ROWS.write(summary))).rowcount == 1
-
-
-def drop_summaries(writer: sqlite3.Connection, owner: Owner, summary_ids: Sequence[str]) -> int:
-    """Delete summaries by id, with the flags on them."""
-    key = owner.key.bytes
-    writer.executemany(sql.DROP_FLAG, [(key, "summary", each) for each in summary_ids])
-    return sum(writer.execute(sql.DROP_SUMMARY, (key, each)).rowcount for each in summary_ids)
-
-
-def put_flag(writer: sqlite3.Connection, owner: Owner, flag: Flag) -> bool:
-    """Write a flag of a session that exists."""
-    if writer.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, flag.session_id)).fetchone() is None:
-        return False
-    return writer.execute(sql.ADD_FLAG, (owner.key.bytes, *FLAG_ROWS.write(flag))).rowcount == 1
-
-
-def set_flag(writer: sqlite3.Connection, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
-    """Change the state of a flag."""
-    rows = writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall()
-    return FLAG_ROWS.read(rows[0]) if rows else None
-
-
-def forget_derived(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
-    """Delete what was derived from a session; how many summaries and facts."""
-    writer.execute(sql.DROP_FLAGS_ON_SUMMARIES, {"owner": owner.key.bytes, "session_id": session_id})
-    went = writer.execute(sql.DROP_SUMMARIES, (owner.key.bytes, session_id)).rowcount
-    return went + unlearn(writer, owner, session_id)
 
 
 def unlearn(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
@@ -275,17 +249,6 @@ def drop_session(writer: sqlite3.Connection, key: tuple[bytes, str]) -> None:
     writer.execute(sql.DROP_FLAGS, {"owner": key[0], "session_id": key[1]})
 
 
-def restore(writer: sqlite3.Connection, copy: PersonCopy) -> None:
-    """Write what is known of an owner who has nothing here yet."""
-    owner, key = copy.owner, copy.owner.key.bytes
-    if copy.people or copy.flags:
-        writer.execute(turn_statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
-    for agent_id, known in copy.people:
-        writer.execute(sql.SET_PEOPLE, (key, agent_id, known.revision))
-        _put(writer, owner, known.facts)
-    writer.executemany(sql.ADD_FLAG, [(key, *FLAG_ROWS.write(flag)) for flag in copy.flags])
-
-
 def restore_session(
     writer: sqlite3.Connection, owner: Owner, session_id: str, through: int, kept: Iterable[Summary]
 ) -> None:
@@ -301,3 +264,9 @@ def _put(writer: sqlite3.Connection, owner: Owner, facts: Iterable[Fact]) -> Non
 def _ids(connection: sqlite3.Connection, statement: str, key: tuple[object, ...], wanted: Iterable[str]) -> set[str]:
     asked = json.dumps(sorted(wanted))
     return {found for (found,) in connection.execute(statement, (*key, asked))} if asked != "[]" else set()
+
+
+def _last_turn(connection: sqlite3.Connection, owner: Owner, session_id: str) -> int | None:
+    """The last turn number of a session; None if it does not exist."""
+    found = connection.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, session_id)).fetchone()
+    return found[0] if found else None

@@ -12,7 +12,8 @@ from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, Turn
 from ricordo.stores.derived_rows import BLOCK_ROWS, INDEXED_COLUMNS, TOPIC_ROWS
 from ricordo.stores.sqlite import topics as sql
-from ricordo.stores.sqlite.connections import Connections, one_view
+from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view, writing
+from ricordo.stores.sqlite.database import WriteConnection
 from ricordo.stores.sqlite.turn_statements import ARCHIVED, COUNTED
 from ricordo.stores.topic_rules import (
     answered,
@@ -183,17 +184,17 @@ def key_of(owner: Owner, session_id: str) -> Key:
     return owner.key.bytes, session_id
 
 
-class SqliteTopics:
+class SqliteTopics(SqlitePart[Connections]):
     """Topics and blocks of sessions."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(self, database: Connections) -> None:
+        super().__init__(database)
         # Every question reads them, and few have changed since: what was read, and the row that tells whether it holds.
         self._shelves: dict[Key, tuple[Any, TopicShelf]] = {}
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
         key = key_of(owner, session_id)
-        with self._connections.reading() as reader, one_view(reader):
+        with self._database.reading() as reader, one_view(reader):
             found = reader.execute(sql.SHELF, key).fetchone()
             if not found:
                 self._shelves.pop(key, None)
@@ -212,28 +213,62 @@ class SqliteTopics:
         """Keep nothing in memory of the topics that were read."""
         self._shelves.clear()
 
-    def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
-        key = key_of(owner, session_id)
-        return self._connections.write(lambda writer: put_topics(writer, key, change))
+    @writing
+    def put(self, writer: WriteConnection, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        return put_topics(writer, key_of(owner, session_id), change)
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             rows = reader.execute(sql.TURNS_OF_TOPIC, (*key_of(owner, session_id), topic_id)).fetchall()
         return [number for (number,) in rows]
 
-    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
-        return self._connections.write(lambda writer: archive(writer, owner, session_id, block))
+    @writing
+    def archive(self, writer: WriteConnection, owner: Owner, session_id: str, block: Block) -> bool:
+        """Store a block instead of the text of its turns: of all of them, or of none."""
+        key = key_of(owner, session_id)
+        if writer.execute(sql.BLOCK, (*key, block.id)).fetchall():
+            return False
+        numbers = json.dumps(block.turn_numbers)
+        found = to_turns(writer, owner, writer.execute(sql.TURNS_NUMBERED, (*key, numbers)).fetchall())
+        by_number = {turn.turn_number: turn for turn in found}
+        if not replaces(block, [by_number.get(number) for number in block.turn_numbers]):
+            return False
+        writer.execute(sql.ADD_BLOCK, (*key, *BLOCK_ROWS.write(block)))
+        writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
+        _change_topics(writer, key, found, archived)
+        return True
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         values = {"owner": owner.key.bytes, "session_id": session_id, "topic_id": topic_id}
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             return [BLOCK_ROWS.read(row) for row in reader.execute(sql.BLOCKS, values)]
 
-    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._connections.write(lambda writer: rehydrate(writer, owner, session_id, turn_numbers))
+    @writing
+    def rehydrate(self, writer: WriteConnection, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        """Write the text of archived turns back into their rows."""
+        key = key_of(owner, session_id)
+        rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(turn_numbers)))).fetchall()
+        back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
+        writer.executemany(sql.REHYDRATE_TURN, [(*_words(turn), *key, turn.turn_number) for turn in back])
+        _change_topics(writer, key, back, returned)
+        return len(back)
 
-    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._connections.write(lambda writer: release(writer, owner, session_id, turn_numbers))
+    @writing
+    def release(self, writer: WriteConnection, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        """Drop text that a block also holds: never the only copy, should the block be damaged."""
+        key = key_of(owner, session_id)
+        rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(turn_numbers)))).fetchall()
+        plain: dict[str, list[Turn]] = {}
+        for turn in to_turns(writer, owner, rows):
+            if turn.block_id and not turn.archived:
+                plain.setdefault(turn.block_id, []).append(turn)
+        went = 0
+        for block_id, turns in plain.items():
+            for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
+                held = sorted(holds(BLOCK_ROWS.read(row), turns))
+                went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
+                _change_topics(writer, key, [turn for turn in turns if turn.turn_number in held], archived)
+        return went
 
 
 def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> bool:
@@ -255,49 +290,6 @@ def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> boo
 def to_turns(connection: sqlite3.Connection, owner: Owner, rows: Iterable[Any]) -> list[Turn]:
     """The turns of rows, archived ones with their text; rows and blocks must be read in one snapshot."""
     return rows_to_turns(owner, rows, lambda session, ids: _bodies(connection, key_of(owner, session), ids))
-
-
-def archive(writer: sqlite3.Connection, owner: Owner, session_id: str, block: Block) -> bool:
-    """Store a block instead of the text of its turns: of all of them, or of none."""
-    key = key_of(owner, session_id)
-    if writer.execute(sql.BLOCK, (*key, block.id)).fetchall():
-        return False
-    numbers = json.dumps(block.turn_numbers)
-    found = to_turns(writer, owner, writer.execute(sql.TURNS_NUMBERED, (*key, numbers)).fetchall())
-    by_number = {turn.turn_number: turn for turn in found}
-    if not replaces(block, [by_number.get(number) for number in block.turn_numbers]):
-        return False
-    writer.execute(sql.ADD_BLOCK, (*key, *BLOCK_ROWS.write(block)))
-    writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
-    _change_topics(writer, key, found, archived)
-    return True
-
-
-def rehydrate(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
-    """Write the text of archived turns back into their rows."""
-    key = key_of(owner, session_id)
-    rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
-    back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
-    writer.executemany(sql.REHYDRATE_TURN, [(*_words(turn), *key, turn.turn_number) for turn in back])
-    _change_topics(writer, key, back, returned)
-    return len(back)
-
-
-def release(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
-    """Drop text that a block also holds: never the only copy, should the block be damaged."""
-    key = key_of(owner, session_id)
-    rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
-    plain: dict[str, list[Turn]] = {}
-    for turn in to_turns(writer, owner, rows):
-        if turn.block_id and not turn.archived:
-            plain.setdefault(turn.block_id, []).append(turn)
-    went = 0
-    for block_id, turns in plain.items():
-        for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
-            held = sorted(holds(BLOCK_ROWS.read(row), turns))
-            went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
-            _change_topics(writer, key, [turn for turn in turns if turn.turn_number in held], archived)
-    return went
 
 
 def leave_block(writer: sqlite3.Connection, before: Turn) -> None:

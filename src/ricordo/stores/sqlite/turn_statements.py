@@ -291,14 +291,3 @@ WHERE owner = ? AND number IN (SELECT value FROM json_each(?))
 DROP_UNUSED_PASSAGES = """
 DELETE FROM passages WHERE owner = ? AND number IN (SELECT value FROM json_each(?)) AND sessions = 0
 """
-
-ERASE = {
-    "blocks": "DELETE FROM blocks WHERE owner = ?",
-    "topics": "DELETE FROM topics WHERE owner = ?",
-    "receipts": "DELETE FROM receipts WHERE owner = ?",
-    "passage_uses": "DELETE FROM passage_uses WHERE owner = ?",
-    "passages": "DELETE FROM passages WHERE owner = ?",
-    "turns": "DELETE FROM turns WHERE owner = ?",
-    "sessions": "DELETE FROM sessions WHERE owner = ?",
-    "owners": "DELETE FROM owners WHERE owner = ?",
-}
