@@ -98,7 +98,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
-    """The parser of all commands."""
     parser = _Parser(
         prog="ricordo",
         description="Conversational memory: keeps every turn, fits the window, explains every prompt.",
@@ -151,7 +150,6 @@ def _add_common(parser: argparse.ArgumentParser, *, before: bool) -> None:
 
 
 def add_user(parser: argparse.ArgumentParser) -> None:
-    """--user."""
     parser.add_argument("-u", "--user", metavar="ID", default=os.environ.get("RICORDO_USER"), help="or RICORDO_USER")
 
 
@@ -168,7 +166,6 @@ def add_session_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
-    """--agent."""
     parser.add_argument(
         "--agent", metavar="ID", default=DEFAULT_AGENT, help="the answering agent (default: %(default)s)"
     )
@@ -336,12 +333,10 @@ def report(error: Exception, *, as_json: bool) -> None:
 
 
 def add_chunks(parser: argparse.ArgumentParser) -> None:
-    """--chunks."""
     parser.add_argument("--chunks", metavar="FILE", help="passages: JSON, JSON lines or paragraphs; - for stdin")
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
-    """--budget."""
     parser.add_argument("--budget", metavar="TOKENS", type=int, help="limit for the whole prompt")
 
 

@@ -175,7 +175,6 @@ def facts_table(found: list[Fact]) -> Table:
 
 
 def profile_view(found: Profile) -> RenderableType:
-    """The parts of a profile."""
     rows = Table.grid(padding=(0, 2, 0, 0))
     parts: list[tuple[str, list[str]]] = [
         ("recent summary", [found.recent_summary] if found.recent_summary else []),

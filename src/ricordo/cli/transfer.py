@@ -298,7 +298,6 @@ def add_file(
 
 
 def document_json(document: Document, owner: Owner) -> dict[str, Any]:
-    """A document as JSON values."""
     plain = as_json(document)
     return {"document_id": plain.pop("id"), **plain, "shared": owner.is_reserved}
 

@@ -47,7 +47,6 @@ KIND_COLOURS = {"short-term": "yellow", "transitioning": "cyan", "long-term": "g
 
 
 def receipt_view(receipt: Receipt, names: Names | None = None) -> RenderableType:
-    """The whole receipt."""
     parts: list[RenderableType] = [budget_bar(receipt), "", sections_table(receipt), "", items_table(receipt, names)]
     if receipt.embedder:
         parts += ["", Text(f"recalled with {printable(receipt.embedder)}", "dim")]
@@ -159,7 +158,6 @@ def _turn_behind(store: Store, owner: Owner, item: ReceiptItem) -> Turn | None:
 
 
 def section_view(title: str, body: RenderableType) -> RenderableType:
-    """A body under a title."""
     return Group(Text(title, style="bold"), Padding(body, (0, 0, 0, 2)))
 
 
@@ -184,7 +182,6 @@ def hits_view(hits: "Hits") -> list[RenderableType]:
 
 
 def hits_json(query: str, hits: "Hits") -> dict[str, Any]:
-    """The hits as JSON values."""
     return {
         "query": query,
         "embedder": hits.embedder,

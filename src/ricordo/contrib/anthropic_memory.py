@@ -65,7 +65,6 @@ class Files:
         return self._items.read(self._owner, read)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
         where = _where(command.path)
 
         def write(items: ItemTransaction) -> None:

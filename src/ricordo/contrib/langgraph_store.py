@@ -232,7 +232,6 @@ def _renew(items: Sequence[StoredItem], transaction: ItemTransaction) -> None:
 
 
 def _reach(op: Op) -> Namespace:
-    """The namespace of an operation."""
     match op:
         case SearchOp():
             return tuple(op.namespace_prefix)

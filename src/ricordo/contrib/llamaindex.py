@@ -138,11 +138,9 @@ class _Histories(BaseModel):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name of this class."""
         return cls.__name__
 
     def history(self, key: str) -> History:
-        """The messages of a key."""
         return self._histories(key)
 
 
@@ -166,7 +164,6 @@ class RicordoChatStore(_Histories, AsyncDBChatStore):
         return len(await asyncio.to_thread(self._read, key, status))
 
     async def add_message(self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE) -> None:
-        """Add one message."""
         await self.add_messages(key, [message], status)
 
     async def add_messages(
@@ -249,7 +246,6 @@ class RicordoLegacyChatStore(_Histories, BaseChatStore):
         return list(map(from_message, self.history(key).messages(aside=True)))
 
     def add_message(self, key: str, message: ChatMessage) -> None:
-        """Add one message."""
         self.history(key).append([to_words(message)])
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
@@ -359,7 +355,6 @@ class RicordoMemory(BaseMemory):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name of this class."""
         return "RicordoMemory"
 
     @classmethod
@@ -390,7 +385,6 @@ class RicordoMemory(BaseMemory):
         return list(map(from_message, self._history().messages(aside=True)))
 
     def put(self, message: ChatMessage) -> None:
-        """Store one message."""
         self._history().append([to_words(message)])
 
     def put_messages(self, messages: list[ChatMessage]) -> None:

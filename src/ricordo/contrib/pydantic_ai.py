@@ -54,7 +54,6 @@ class RicordoConversations(ConversationStore):
         self._items = ItemCollection(memory, COLLECTION)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        """The record of a conversation of this user."""
         return await self._reading(lambda items: _found(items, conversation_id))
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:

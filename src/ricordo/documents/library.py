@@ -140,7 +140,6 @@ def _posting(holders: Mapping[int, float]) -> tuple[NDArray[np.int64], Vectors]:
 
 
 def _idf(count: int, holders: int) -> float:
-    """The IDF of a word."""
     return float(np.log(1 + (count - holders + 0.5) / (holders + 0.5)))
 
 
@@ -275,7 +274,6 @@ class Library:
         return sorted(found, key=lambda pair: (pair[0].created_at, pair[0].id), reverse=True)[:limit]
 
     def chunk(self, owner: Owner, chunk_id: str) -> tuple[StoredChunk, Document, Owner]:
-        """One chunk with its document and its owner."""
         for holder in self.readable(owner):
             if found := self._documents.chunk(holder, chunk_id):
                 document = self._documents.get(holder, found.document_id)

@@ -146,7 +146,6 @@ class Address:
 
     @property
     def port(self) -> int:
-        """The port of the server."""
         return self._parts.port or (443 if self.is_secure else 80)
 
     @property
@@ -289,7 +288,6 @@ class JsonClient:
 
 
 def read_body(reply: Reply) -> bytes:
-    """Read and close a reply."""
     with reply:
         return reply.read()
 

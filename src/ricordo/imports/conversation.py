@@ -193,17 +193,14 @@ _ROLES: dict[str, Role] = {
 
 
 def mapping(value: Any) -> Json:
-    """The value if it is an object."""
     return value if isinstance(value, Mapping) else {}
 
 
 def listed(value: Any) -> list[Any]:
-    """The value if it is a list."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """The value if it is text."""
     return value if isinstance(value, str) else ""
 
 

@@ -150,7 +150,6 @@ class _Import:
         )
 
     def add(self, found: Imported) -> None:
-        """Import one document."""
         self._format = self._format or found.format
         if found.format == OWN:
             self._add_own(found)

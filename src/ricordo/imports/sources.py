@@ -97,7 +97,6 @@ class SourceFile:
     path: Path | None = None
 
     def head(self, size: int = 16) -> bytes:
-        """Its first bytes."""
         with self.open() as stream:
             return stream.read(size)
 

@@ -90,7 +90,6 @@ def _frame_of(speaker: str) -> QuoteFrame:
 
 
 def join_pieces(chosen: Iterable[SummaryPiece]) -> str:
-    """The pieces as one line."""
     return " ".join(
         frame.opening + frame.between.join(piece.text for piece in together) + frame.closing
         for (_, frame), together in groupby(chosen, key=lambda piece: (piece.summary, piece.frame))

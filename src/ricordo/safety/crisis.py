@@ -337,7 +337,6 @@ class CrisisDetector:
 
 
 def crisis_detector(settings: SafetySettings) -> CrisisDetector:
-    """The detector for the settings."""
     return CrisisDetector() if settings.crisis == "off" else CrisisDetector(configured_phrases(settings))
 
 

@@ -214,7 +214,6 @@ class Scheduler:
         self._thread = threading.Thread(target=self._run, name="ricordo-scheduler", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:

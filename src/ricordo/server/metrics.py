@@ -230,7 +230,6 @@ class DailyCounts:
             self.days.setdefault(_day(moment), Counter())[kind] += number
 
     def on(self, day: str) -> Counter[str]:
-        """The counts of a day."""
         return self.days.get(day, Counter())
 
     @property
@@ -257,7 +256,6 @@ def count_days(store: Store, owners: Iterable[Owner], since: datetime) -> DailyC
 
 
 def _active_sessions(store: Store, owner: Owner, counted: DailyCounts) -> Iterator[SessionInfo]:
-    """The sessions that were active in the period."""
     before: SessionInfo | None = None
     while page := store.sessions.page(owner, limit=PAGE, before=before):
         for session in page:

@@ -123,7 +123,6 @@ def topic_out(topic: Topic, now: datetime, fading: Fading, archived_bytes: int =
 
 
 def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
-    """A fact with its sources."""
     sources = [as_json(each) | {"turn_number": turn_numbers.get(each.message_id)} for each in fact.sources]
     return as_json(fact) | {"kind": fact.shown_kind, "sentence": fact_sentence(fact), "sources": sources}
 
@@ -171,7 +170,6 @@ def document_out(document: Document, owner: Owner) -> dict[str, Any]:
 
 
 def chunk_out(chunk: StoredChunk, document: Document) -> dict[str, Any]:
-    """A passage of a document."""
     return asdict(chunk) | {"document_id": document.id, "title": document.title}
 
 

@@ -97,19 +97,16 @@ def error_body(error: Exception) -> dict[str, Any]:
 
 
 def problem_response(status: int, detail: str, request: Request | None = None, **more: Any) -> JSONResponse:
-    """A problem as a response."""
     instance = None if request is None else request.scope["path"]  # not its URL: that holds the Host header
     return body_response(problem_body(status, detail, instance=instance, **more))
 
 
 def error_response(error: Exception, request: Request | None = None) -> JSONResponse:
-    """An exception as a response."""
     instance = {} if request is None else {"instance": _valid_utf8(request.scope["path"])}
     return body_response(error_body(error) | instance)
 
 
 def body_response(body: dict[str, Any]) -> JSONResponse:
-    """The response for the body of a problem."""
     is_openai = str(body.get("instance", "")).startswith("/v1/")
     status = openai_status(body) if is_openai else int(body["status"])
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}

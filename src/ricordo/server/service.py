@@ -94,7 +94,6 @@ class Service:
         return Caller(key.tenant_id, key.user_id, frozenset(key.scopes), "key", key.id)
 
     def memory(self, tenant_id: str) -> Memory:
-        """The memory of a tenant."""
         return self._of(tenant_id)[0]
 
     def library(self, tenant_id: str) -> Library:
@@ -102,7 +101,6 @@ class Service:
         return self._of(tenant_id)[1]
 
     def chat(self, tenant_id: str) -> Chat:
-        """The chat of a tenant."""
         return self._of(tenant_id)[2]
 
     @property
@@ -230,7 +228,6 @@ class Service:
 
 
 def get_service(request: Request) -> Service:
-    """The service of the application."""
     service: Service = request.app.state.service
     return service
 
@@ -300,7 +297,6 @@ class RequestUser:
 
     @property
     def id(self) -> str:
-        """The user's id."""
         return self.caller.resolve_user(self._user_id)
 
     @property

@@ -171,7 +171,6 @@ INDEXED_COLUMNS = "session_id, turn_number, turn_id, agent_id, created_at, answe
 
 
 def indexed_turn(turn: Turn, vectors: TurnVectors | None) -> IndexedTurn:
-    """The indexed form of a turn."""
     valid = vectors if vectors and vectors.checksum == turn.checksum else None
     return IndexedTurn(
         turn.session_id, turn.turn_number, turn.id, turn.agent_id, micros(turn.created_at),

@@ -60,7 +60,6 @@ def bad_summaries(engine: Engine, session: SessionInfo, where: str) -> Iterator[
 
 
 def every_summary(engine: Engine, session: SessionInfo) -> Sequence[Summary]:
-    """The summaries of a session."""
     return engine.store.people.summaries(session.owner, session_id=session.id, limit=EVERY)
 
 

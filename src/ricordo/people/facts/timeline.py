@@ -43,11 +43,9 @@ class Statement:
 
     @property
     def kind(self) -> FactKind:
-        """The kind of claim."""
         return self.fact.kind if self.fact else self.candidate.kind if self.candidate else "other"
 
     def digest(self, about: str) -> str:
-        """The digest of the claim."""
         return self.fact.digest if self.fact else claim_digest(self.kind, about, *self.words)
 
     @property

@@ -37,7 +37,6 @@ class SegmentContents:
 
 
 def frame(record: bytes) -> bytes:
-    """The record as it is in the file."""
     return MARK + len(record).to_bytes(4, "big") + _digest(record) + record
 
 

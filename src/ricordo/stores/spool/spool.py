@@ -307,7 +307,6 @@ class Replay:
         self._thread = Thread(target=self._run, name="ricordo-replay", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

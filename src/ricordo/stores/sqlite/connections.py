@@ -77,7 +77,6 @@ class Connections:
             return self._new_reader()
 
     def reading(self) -> "ReadConnection":
-        """A reading connection for one `with` block."""
         return ReadConnection(self)
 
     def give_back(self, reader: sqlite3.Connection) -> None:

@@ -203,7 +203,6 @@ def mark_failed(writer: sqlite3.Connection, owner: Owner, turn_id: str, failure:
 
 
 def add_message(writer: WriteConnection, turn: Turn) -> Turn:
-    """Place the one message of `turn`."""
     message = the_message(turn)
     newest = _newest(writer, turn.owner, turn.session_id)
     where = place(message, newest)
@@ -294,7 +293,6 @@ def find_turn(connection: sqlite3.Connection, owner: Owner, turn_id: str) -> Tur
 
 
 def find_session(connection: sqlite3.Connection, owner: Owner, session_id: str) -> SessionInfo | None:
-    """One session by id."""
     rows = connection.execute(sql.SESSION, (owner.key.bytes, session_id)).fetchall()
     return row_to_session(owner, rows[0]) if rows else None
 

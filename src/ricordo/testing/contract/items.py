@@ -34,7 +34,6 @@ def keep(store: Store, owner: Owner, *items: StoredItem, collection: str = "c") 
 
 
 def keys_of(store: Store, owner: Owner) -> list[str]:
-    """The keys of all items of an owner."""
     return [item.key for _, item in store.items.page(owner, START, limit=1_000)]
 
 
