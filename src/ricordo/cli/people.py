@@ -37,7 +37,6 @@ from ricordo.cli.output import (
     local_time,
     one_line,
     printable,
-    profile_json,
     session_heading,
     summary_json,
     table,
@@ -46,6 +45,7 @@ from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.records.derived import Fact, Flag, FlagState, Profile, Summary
+from ricordo.records.service import as_json
 
 MAX_FACT = 100  # characters of a fact in a row; --json has all of them
 
@@ -117,7 +117,7 @@ def profile(options: Options, output: Output) -> int:
             return 0
         found = memory.profile(user_id, options.agent)
     empty = f"nothing is known of user {user_id!r}"
-    output.document(profile_json(found), empty if found.is_empty else profile_view(found))
+    output.document(as_json(found), empty if found.is_empty else profile_view(found))
     return 0
 
 
@@ -280,7 +280,6 @@ def check(options: Options, output: Output) -> int:
 
 def check_json(text: str, options: Options) -> dict[str, Any]:
     """What the rules find in a text, under the effective settings."""
-    from ricordo.records.service import as_json
     from ricordo.safety.crisis import configured_phrases, detect_crisis
     from ricordo.safety.pii import PII_KINDS, redact
     from ricordo.safety.screen import decide, is_strong, signals

@@ -39,6 +39,12 @@ ListLimit = Annotated[int, Query(ge=0, le=100)]
 ListOrder = Literal["asc", "desc"]
 
 
+class OpenAIBody(BaseModel):
+    """A JSON body in OpenAI's format, which may have fields that are not known here."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 class MetadataIn(BaseModel):
     """The metadata of an object, which replaces the old."""
 
@@ -73,10 +79,8 @@ class CompletionOut(BaseModel):
     metadata: dict[str, Any]
 
 
-class ResponseOut(BaseModel):
+class ResponseOut(OpenAIBody):
     """A response in OpenAI's format."""
-
-    model_config = ConfigDict(extra="allow")
 
     id: str
     object: str

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.response import ChatResponse
@@ -33,6 +33,7 @@ from ricordo.server.openai_objects import (
     ListOrder,
     MetadataIn,
     ObjectList,
+    OpenAIBody,
     ResponseOut,
     StoredObject,
     StoredObjects,
@@ -65,10 +66,8 @@ LOST_SECONDS = 3_600  # a response that does not run here may run in another pro
 NO_QUESTION = "there is no user message to answer"
 
 
-class ResponseIn(BaseModel):
+class ResponseIn(OpenAIBody):
     """A request for a response in OpenAI's format."""
-
-    model_config = ConfigDict(extra="allow")
 
     model: str | None = None
     input: str | list[dict[str, Any]] | None = None
@@ -97,19 +96,15 @@ class ResponseIn(BaseModel):
         return list(self.input or ())
 
 
-class ConversationIn(BaseModel):
+class ConversationIn(OpenAIBody):
     """A new conversation in OpenAI's format."""
-
-    model_config = ConfigDict(extra="allow")
 
     items: list[dict[str, Any]] | None = None
     metadata: dict[str, Any] | None = None
 
 
-class ItemsIn(BaseModel):
+class ItemsIn(OpenAIBody):
     """Items for a conversation."""
-
-    model_config = ConfigDict(extra="allow")
 
     items: list[dict[str, Any]]
 
