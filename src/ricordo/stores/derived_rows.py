@@ -5,7 +5,7 @@ documents, API keys and jobs. Turns and sessions are in `turn_rows`.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from functools import lru_cache
@@ -111,6 +111,10 @@ class RowFormat(Generic[R]):
         except (ValueError, TypeError, OverflowError) as error:
             place = row[self._fields.index("id")] if "id" in self._fields else row[0]
             raise DamageError(f"{self._name} {place!r} cannot be read back ({error}); {self._remedy}") from error
+
+    def first(self, rows: Sequence[Any]) -> R | None:
+        """The record behind the first row, if there is one."""
+        return self.read(rows[0]) if rows else None
 
 
 TOPIC_ROWS = RowFormat(

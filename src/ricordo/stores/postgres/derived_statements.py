@@ -4,7 +4,7 @@ Each statement names the owner, as in `turn_statements`.
 """
 
 from ricordo.stores.derived_rows import BLOCK_ROWS, FACT_ROWS, FLAG_ROWS, INDEXED_COLUMNS, SUMMARY_ROWS, TOPIC_ROWS
-from ricordo.stores.postgres.turn_statements import of_sessions, placeholders
+from ricordo.stores.postgres.turn_statements import OF_SESSION, of_sessions, placeholders
 
 _VECTOR_COLUMNS = "session_id, turn_number, embedder, checksum, body, words"
 _INDEXED = ", ".join(f"t.{name}" for name in INDEXED_COLUMNS.split(", "))
@@ -22,18 +22,15 @@ TOPICS = f"""
 """
 
 # Changes no row if the topics were written since they were read; locks the session.
-MOVE_TOPICS = """
+MOVE_TOPICS = f"""
     UPDATE ricordo.sessions SET
         topics_revision = topics_revision + 1,
         topics_through = coalesce(%(through)s::bigint, topics_through)
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topics_revision = %(revision)s
+    WHERE {OF_SESSION} AND topics_revision = %(revision)s
     RETURNING topics_revision
 """
 
-TOUCH_TOPICS = """
-    UPDATE ricordo.sessions SET topics_revision = topics_revision + 1
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
-"""
+TOUCH_TOPICS = f"UPDATE ricordo.sessions SET topics_revision = topics_revision + 1 WHERE {OF_SESSION}"
 
 PUT_TOPIC = f"""
     INSERT INTO ricordo.topics (owner, session_id, {TOPIC_ROWS.columns})
@@ -41,10 +38,7 @@ PUT_TOPIC = f"""
     ON CONFLICT (owner, session_id, topic_id) DO UPDATE SET {TOPIC_ROWS.overwritten("topic_id")}
 """
 
-DELETE_TOPICS_BY_ID = """
-    DELETE FROM ricordo.topics
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = ANY(%(topic_ids)s::text[])
-"""
+DELETE_TOPICS_BY_ID = f"DELETE FROM ricordo.topics WHERE {OF_SESSION} AND topic_id = ANY(%(topic_ids)s::text[])"
 
 # A turn leaves the topic that it had; its number goes to the new one with ADD_TO_TOPICS.
 LEAVE_TOPICS = """
@@ -77,10 +71,7 @@ UNASSIGN_TURNS = """
       AND t.topic_id = x.topic_id
 """
 
-EMPTY_TOPICS = """
-    DELETE FROM ricordo.topic_turns
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = ANY(%(topic_ids)s::text[])
-"""
+EMPTY_TOPICS = f"DELETE FROM ricordo.topic_turns WHERE {OF_SESSION} AND topic_id = ANY(%(topic_ids)s::text[])"
 
 # Single turns that were deleted.
 DELETE_FROM_TOPICS = """
@@ -92,9 +83,9 @@ DELETE_FROM_TOPICS = """
 
 DELETE_TOPIC_TURNS = of_sessions("topic_turns")
 
-TURNS_OF_TOPIC = """
+TURNS_OF_TOPIC = f"""
     SELECT turn_number FROM ricordo.topic_turns
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = %(topic_id)s
+    WHERE {OF_SESSION} AND topic_id = %(topic_id)s
     ORDER BY turn_number
 """
 
@@ -105,10 +96,10 @@ TOPICS_WITH_TURNS = """
         WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.topic_id = asked.topic_id)
 """
 
-MESSAGES_OF_TURNS = """
+MESSAGES_OF_TURNS = f"""
     SELECT turn_number, (query IS NOT NULL OR query_tokens > 0)::int + (answered_at IS NOT NULL)::int
     FROM ricordo.turns
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+    WHERE {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])
 """
 
 # -- archive -----------------------------------------------------------------------------------------------------
@@ -118,55 +109,52 @@ ADD_BLOCK = f"""
     VALUES (%(owner)s, %(session_id)s, {BLOCK_ROWS.parameters})
 """
 
-REWRITE_BLOCK = """
+REWRITE_BLOCK = f"""
     UPDATE ricordo.blocks SET turn_numbers = %(turn_numbers)s, body = %(body)s
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = %(block_id)s
+    WHERE {OF_SESSION} AND block_id = %(block_id)s
 """
 
-DELETE_BLOCK = """
-    DELETE FROM ricordo.blocks
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = %(block_id)s
-"""
+DELETE_BLOCK = f"DELETE FROM ricordo.blocks WHERE {OF_SESSION} AND block_id = %(block_id)s"
 
 BLOCKS = f"""
     SELECT {BLOCK_ROWS.columns} FROM ricordo.blocks
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE {OF_SESSION}
       AND (%(topic_id)s::text IS NULL OR topic_id = %(topic_id)s::text)
     ORDER BY created_at, block_id
 """
 
 BLOCKS_BY_ID = f"""
     SELECT {BLOCK_ROWS.columns} FROM ricordo.blocks
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = ANY(%(block_ids)s::text[])
+    WHERE {OF_SESSION} AND block_id = ANY(%(block_ids)s::text[])
 """
 
-TURNS_IN_BLOCKS = """
+TURNS_IN_BLOCKS = f"""
     SELECT block_id, turn_id, turn_number FROM ricordo.turns
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+    WHERE {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])
       AND block_id IS NOT NULL
 """
 
 # Drops the plain text and nothing else. Whether that is allowed is decided before.
-ARCHIVE_TURNS = """
+ARCHIVE_TURNS = f"""
     UPDATE ricordo.turns SET query = NULL, response = NULL, details = NULL, block_id = %(block_id)s
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+    WHERE {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])
 """
 
-REHYDRATE_TURN = """
+REHYDRATE_TURN = f"""
     UPDATE ricordo.turns SET query = %(query)s, response = %(response)s, details = %(details)s
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s
+    WHERE {OF_SESSION} AND turn_number = %(turn_number)s
 """
 
 # The plain text is in the row, and in no block.
-LEAVE_BLOCK = """
+LEAVE_BLOCK = f"""
     UPDATE ricordo.turns SET query = %(query)s, block_id = NULL
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s
+    WHERE {OF_SESSION} AND turn_number = %(turn_number)s
 """
 
 # Before a block is deleted: turns with plain text may be packed again, the others stay marked as damaged.
-DETACH_FROM_BLOCK = """
+DETACH_FROM_BLOCK = f"""
     UPDATE ricordo.turns SET block_id = NULL
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+    WHERE {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])
       AND block_id = %(block_id)s AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
 """
 
@@ -179,9 +167,9 @@ VECTORS = """
     ORDER BY session_id, turn_number LIMIT %(limit)s
 """
 
-SESSION_VECTORS = """
+SESSION_VECTORS = f"""
     SELECT session_id, turn_number, checksum, body, coalesce(words, '') FROM ricordo.traces
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND embedder = %(embedder)s
+    WHERE {OF_SESSION} AND embedder = %(embedder)s
       AND turn_number > %(turn_number)s
     ORDER BY turn_number LIMIT %(limit)s
 """
@@ -206,7 +194,7 @@ PUT_VECTORS = f"""
     SELECT %(owner)s, {placeholders(_VECTOR_COLUMNS)}
     WHERE EXISTS (
         SELECT FROM ricordo.turns
-        WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s)
+        WHERE {OF_SESSION} AND turn_number = %(turn_number)s)
     ON CONFLICT (owner, session_id, turn_number, embedder)
         DO UPDATE SET checksum = excluded.checksum, body = excluded.body, words = excluded.words
 """
@@ -255,13 +243,11 @@ DELETE_FACTS = """
     WHERE f.owner = %(owner)s AND f.agent_id = gone.agent_id AND f.fact_id = gone.fact_id
 """
 
-LEARNED_THROUGH = """
-    SELECT learned_through FROM ricordo.sessions WHERE owner = %(owner)s AND session_id = %(session_id)s
-"""
+LEARNED_THROUGH = f"SELECT learned_through FROM ricordo.sessions WHERE {OF_SESSION}"
 
-MOVE_LEARNED = """
+MOVE_LEARNED = f"""
     UPDATE ricordo.sessions SET learned_through = greatest(learned_through, least(%(through)s, last_turn))
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE {OF_SESSION}
 """
 
 # -- summaries ---------------------------------------------------------------------------------------------------

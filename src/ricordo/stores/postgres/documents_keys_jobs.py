@@ -22,6 +22,7 @@ from ricordo.stores.postgres.transaction import (
     as_bigint,
     script,
 )
+from ricordo.stores.postgres.turn_statements import OF_SESSION
 from ricordo.stores.turn_rows import ENDLESS, micros
 
 Values = dict[str, Any]
@@ -87,10 +88,7 @@ KEY_USED = """
 # -- jobs and leases ---------------------------------------------------------------------------------------------
 
 # An erasure of the owner waits until the job is committed, and deletes it; writers of the session do not wait.
-SHARE_SESSION = """
-    SELECT session_id FROM ricordo.sessions
-    WHERE owner = %(owner)s AND session_id = %(session_id)s FOR KEY SHARE
-"""
+SHARE_SESSION = f"SELECT session_id FROM ricordo.sessions WHERE {OF_SESSION} FOR KEY SHARE"
 
 LOCK_JOB = f"""
     SELECT {JOB_ROWS.columns} FROM ricordo.jobs
@@ -183,16 +181,14 @@ class PostgresDocuments(PostgresPart):
         return [DOCUMENT_ROWS.read(row) for row in rows]
 
     def get(self, owner: Owner, document_id: str) -> Document | None:
-        rows = self._transactions.read(owner, DOCUMENT, document_id=document_id)
-        return DOCUMENT_ROWS.read(rows[0]) if rows else None
+        return DOCUMENT_ROWS.first(self._transactions.read(owner, DOCUMENT, document_id=document_id))
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         wanted = None if document_ids is None else list(document_ids)
         return [CHUNK_ROWS.read(row) for row in self._transactions.read(owner, CHUNKS, document_ids=wanted)]
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
-        rows = self._transactions.read(owner, CHUNK, chunk_id=chunk_id)
-        return CHUNK_ROWS.read(rows[0]) if rows else None
+        return CHUNK_ROWS.first(self._transactions.read(owner, CHUNK, chunk_id=chunk_id))
 
     @script()
     def delete(self, transaction: Transaction, owner: Owner, document_id: str) -> bool:
@@ -234,8 +230,7 @@ class PostgresKeys(PostgresPart):
 
     def by_digest(self, digest: str) -> ApiKey | None:
         settings = self._transactions.security.for_digest(digest)
-        rows = self._transactions.read_with(settings, KEY_BY_DIGEST, digest=digest)
-        return KEY_ROWS.read(rows[0]) if rows else None
+        return KEY_ROWS.first(self._transactions.read_with(settings, KEY_BY_DIGEST, digest=digest))
 
     def page(self, tenant_id: str) -> Sequence[ApiKey]:
         settings = self._transactions.security.for_tenant(tenant_id)

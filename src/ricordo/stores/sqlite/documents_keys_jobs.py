@@ -110,7 +110,7 @@ class SqliteDocuments(SqlitePart[OnDemandTables]):
         write_rules.check_document(document, chunks)
         key = owner.key.bytes
         rows = writer.execute(sql.DOCUMENT, (key, document.id)).fetchall()
-        if write_rules.is_known(DOCUMENT_ROWS.read(rows[0]) if rows else None, document):
+        if write_rules.is_known(DOCUMENT_ROWS.first(rows), document):
             return False
         ids = json.dumps([chunk.id for chunk in chunks])
         write_rules.check_chunk_ids(name for (name,) in writer.execute(sql.CHUNKS_KNOWN, (key, ids)))
@@ -125,8 +125,7 @@ class SqliteDocuments(SqlitePart[OnDemandTables]):
         return [DOCUMENT_ROWS.read(row) for row in rows]
 
     def get(self, owner: Owner, document_id: str) -> Document | None:
-        rows = self._database.rows(sql.DOCUMENT, (owner.key.bytes, document_id))
-        return DOCUMENT_ROWS.read(rows[0]) if rows else None
+        return DOCUMENT_ROWS.first(self._database.rows(sql.DOCUMENT, (owner.key.bytes, document_id)))
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         if document_ids is None:
@@ -136,8 +135,7 @@ class SqliteDocuments(SqlitePart[OnDemandTables]):
         return [CHUNK_ROWS.read(row) for row in rows]
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
-        rows = self._database.rows(sql.CHUNK, (owner.key.bytes, chunk_id))
-        return CHUNK_ROWS.read(rows[0]) if rows else None
+        return CHUNK_ROWS.first(self._database.rows(sql.CHUNK, (owner.key.bytes, chunk_id)))
 
     @writing
     def delete(self, writer: WriteConnection, owner: Owner, document_id: str) -> bool:
@@ -163,8 +161,7 @@ class SqliteKeys(SqlitePart[OnDemandTables]):
         writer.execute(sql.ADD_KEY, (write_rules.key_owner(key).key.bytes, *KEY_ROWS.write(key)))
 
     def by_digest(self, digest: str) -> ApiKey | None:
-        rows = self._database.rows(sql.KEY_BY_DIGEST, (digest,))
-        return KEY_ROWS.read(rows[0]) if rows else None
+        return KEY_ROWS.first(self._database.rows(sql.KEY_BY_DIGEST, (digest,)))
 
     def page(self, tenant_id: str) -> Sequence[ApiKey]:
         return [KEY_ROWS.read(row) for row in self._database.rows(sql.KEYS_OF_TENANT, (tenant_id,))]
@@ -271,8 +268,7 @@ def _place(job: Job) -> tuple[bytes, str, str]:
 
 
 def _job(connection: sqlite3.Connection, job: Job) -> Job | None:
-    rows = connection.execute(sql.JOB, _place(job)).fetchall()
-    return JOB_ROWS.read(rows[0]) if rows else None
+    return JOB_ROWS.first(connection.execute(sql.JOB, _place(job)).fetchall())
 
 
 def _put_job(writer: sqlite3.Connection, job: Job) -> None:

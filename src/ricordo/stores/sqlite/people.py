@@ -201,8 +201,7 @@ class SqlitePeople(SqlitePart[Connections]):
 
     @writing
     def set_flag(self, writer: WriteConnection, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
-        rows = writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall()
-        return FLAG_ROWS.read(rows[0]) if rows else None
+        return FLAG_ROWS.first(writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall())
 
     @writing
     def forget_derived(self, writer: WriteConnection, owner: Owner, session_id: str) -> int:

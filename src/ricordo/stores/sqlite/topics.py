@@ -371,8 +371,7 @@ def _without_turns(writer: sqlite3.Connection, key: Key, topic: Topic, gone: Seq
 
 
 def _topic(connection: sqlite3.Connection, key: Key, topic_id: str) -> Topic | None:
-    rows = connection.execute(sql.TOPIC, (*key, topic_id)).fetchall()
-    return TOPIC_ROWS.read(rows[0]) if rows else None
+    return TOPIC_ROWS.first(connection.execute(sql.TOPIC, (*key, topic_id)).fetchall())
 
 
 def _bodies(connection: sqlite3.Connection, key: Key, block_ids: Sequence[str]) -> Mapping[str, bytes]:
