@@ -71,7 +71,16 @@ def _commands() -> "tuple[Command, ...]":
 def _run(arguments: list[str]) -> int:
     import os
 
-    from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
+    from ricordo.cli.arguments import (
+        BROKEN_PIPE,
+        INTERRUPTED,
+        OK,
+        USAGE,
+        build_parser,
+        exit_code,
+        read_arguments,
+        report,
+    )
     from ricordo.cli.output import Output, escape_unencodable
     from ricordo.errors import RicordoError
 
@@ -83,7 +92,7 @@ def _run(arguments: list[str]) -> int:
             parser.print_help(sys.stderr)
             return USAGE
         options = read_arguments(parser, arguments)
-        code = int(options.run(options, Output(as_json=options.json)))
+        code = int(options.run(options, Output(as_json=options.json)) or OK)
         sys.stdout.flush()
         return code
     except SystemExit as exit_:  # --help and --version

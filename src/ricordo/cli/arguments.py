@@ -68,7 +68,7 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 Options = argparse.Namespace
-Run = Callable[[Options, Output], int]
+Run = Callable[[Options, Output], int | None]  # the exit code; None is OK
 Arguments = Callable[[argparse.ArgumentParser], object]
 
 

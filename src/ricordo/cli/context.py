@@ -45,7 +45,7 @@ def _context_arguments(parser: argparse.ArgumentParser) -> None:
     _context_arguments,
     'ricordo context "And the second point?" --user anna --chunks course.jsonl --budget 1000',
 )
-def context(options: Options, output: Output) -> int:
+def context(options: Options, output: Output) -> None:
     from ricordo.chat import Chat, ChatRequest
     from ricordo.documents.library import Library
 
@@ -62,7 +62,6 @@ def context(options: Options, output: Output) -> int:
         )
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
     print_context(built, names, options, output)
-    return 0
 
 
 def _receipts_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +71,7 @@ def _receipts_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("list the receipts of past prompts", _receipts_arguments, "ricordo receipts --user anna")
-def receipts(options: Options, output: Output) -> int:
+def receipts(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         found = session_of(memory, options).receipts(options.limit)
     rows = table(
@@ -83,7 +82,6 @@ def receipts(options: Options, output: Output) -> int:
         rows.add_row(str(each.turn_number), Text(one_line(each.question, 50)), *numbers)
     empty = "no receipts: they are stored with turns whose context was built first (`ricordo ask`)"
     output.lines((each.as_json() for each in found), rows if found else empty)
-    return 0
 
 
 def _rebuild_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,13 +96,12 @@ def _rebuild_arguments(parser: argparse.ArgumentParser) -> None:
     _rebuild_arguments,
     "ricordo rebuild 3 --user anna --prompt",
 )
-def rebuild(options: Options, output: Output) -> int:
+def rebuild(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         built = session.rebuild(options.turn_number)
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
     print_context(built, names, options, output)
-    return 0
 
 
 def print_context(built: Context, names: dict[str, str], options: Options, output: Output) -> None:

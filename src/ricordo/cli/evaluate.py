@@ -23,7 +23,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ricordo.cli.arguments import OK, Options, add_user, chosen_settings, command, open_memory, user_of
+from ricordo.cli.arguments import Options, add_user, chosen_settings, command, open_memory, user_of
 from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
@@ -220,7 +220,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     "ricordo eval --user anna --variant embedder=auto --variant embedder=light --compare",
     name="eval",
 )
-def evaluate(options: Options, output: Output) -> int:
+def evaluate(options: Options, output: Output) -> None:
     talks = _talks_of(options)
     if isinstance(talks, OwnTalks) and not talks.questions:
         raise NotFoundError(
@@ -247,7 +247,6 @@ def evaluate(options: Options, output: Output) -> int:
     output.document(plain, _summary_table(summaries), *([moved] if options.compare else []))
     for written in filter(None, (options.plot, options.output)):
         output.note(f"wrote {written}")
-    return OK
 
 
 def _talks_of(options: Options) -> Talks:

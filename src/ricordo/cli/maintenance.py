@@ -59,16 +59,15 @@ def repair(options: Options, output: Output) -> int:
     lambda parser: parser.add_argument("path", help="a new SQLite file"),
     "ricordo backup copy.db",
 )
-def backup(options: Options, output: Output) -> int:
+def backup(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("copying") as step:
         memory.backup(options.path, step)
     size = os.path.getsize(options.path)
     output.document({"path": options.path, "bytes": size}, f"copied to {options.path} ({size:,} bytes)")
-    return OK
 
 
 @command("show counts, sizes and the parts in use", example="ricordo stats --json")
-def stats(options: Options, output: Output) -> int:
+def stats(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         result = memory.stats()
         embedder = _embedder(memory)
@@ -91,7 +90,6 @@ def stats(options: Options, output: Output) -> int:
         rows.add_row(Text(name, "dim"), Text(printable(value)))
     plain = {**as_json(result), "embedder": embedder}
     output.document(plain, rows, *[Text(f"! {printable(note)}", "yellow") for note in result.degraded])
-    return OK
 
 
 def _embedder(memory: Memory) -> str:
@@ -110,7 +108,7 @@ def _embedder(memory: Memory) -> str:
     "show the effective settings and where each comes from",
     example="RICORDO_MAX_TURNS=5 ricordo settings --preset tutor",
 )
-def settings(options: Options, output: Output) -> int:
+def settings(options: Options, output: Output) -> None:
     listed = effective_settings(chosen_settings(options), os.environ, cli_defaults(os.environ))
     rows = table("setting", "value", "from")
     for each in listed:
@@ -118,7 +116,6 @@ def settings(options: Options, output: Output) -> int:
         rows.add_row(each.name, Text(one_line(str(each.value), 50)), Text(each.origin), style=style)
     plain = {each.name: {"value": each.value, "origin": each.origin} for each in listed}
     output.document(plain, rows)
-    return OK
 
 
 @dataclass(frozen=True, slots=True)

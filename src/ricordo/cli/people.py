@@ -65,7 +65,7 @@ def _facts_arguments(parser: argparse.ArgumentParser) -> None:
     _facts_arguments,
     "ricordo facts --user anna --at 2026-05-01",
 )
-def facts(options: Options, output: Output) -> int:
+def facts(options: Options, output: Output) -> None:
     user_id = user_of(options)
     if (options.action == "list") != (options.fact_id is None):
         raise ValidationError("facts", "pin, unpin and forget need the id of a fact; see `ricordo facts`")
@@ -77,19 +77,18 @@ def facts(options: Options, output: Output) -> int:
             pinned = options.action == "pin"
             fact = memory.pin_fact(fact_id, user_id=user_id, agent_id=options.agent, pinned=pinned)
             output.document(fact_json(fact), f"{options.action}ned fact {fact_id}")
-            return 0
+            return
         if options.action == "forget":
             memory.forget_fact(fact_id, user_id=user_id, agent_id=options.agent)
             plain = {"fact_id": fact_id, "forgotten": True}
             output.document(plain, f"forgot fact {fact_id}; it is not learned again")
-            return 0
+            return
         with output.progress("learning") as step:
             _catch_up(memory, user_id, step)
         at = parse_time("at", options.at)
         found = memory.facts(user_id, options.agent, at=at, superseded=options.all)
     shown_as: RenderableType = facts_table(found) if found else f"nothing is known of user {user_id!r}"
     output.lines(map(fact_json, found), shown_as)
-    return 0
 
 
 def _profile_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +102,7 @@ def _profile_arguments(parser: argparse.ArgumentParser) -> None:
     _profile_arguments,
     'ricordo profile --user anna --prompt "You are a patient tutor."',
 )
-def profile(options: Options, output: Output) -> int:
+def profile(options: Options, output: Output) -> None:
     user_id = user_of(options)
     with open_memory(options) as memory:
         with output.progress("learning") as step:
@@ -114,11 +113,10 @@ def profile(options: Options, output: Output) -> int:
             plain = {"prompt": enhanced, "tokens": tokens}
             output.document(plain) if output.as_json else output.raw(enhanced)
             output.note(Text(f"{tokens:,} tokens", "dim"))
-            return 0
+            return
         found = memory.profile(user_id, options.agent)
     empty = f"nothing is known of user {user_id!r}"
     output.document(as_json(found), empty if found.is_empty else profile_view(found))
-    return 0
 
 
 def _summaries_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,13 +126,12 @@ def _summaries_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("list a session's summaries with the turns they cover", _summaries_arguments, "ricordo summaries --user anna")
-def summaries(options: Options, output: Output) -> int:
+def summaries(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         found = session.summaries(options.limit)
     drawn = [part for each in found for part in ("", summary_view(each))]
     output.lines(map(summary_json, found), session_heading(session), *(drawn or ["there is no summary yet"]))
-    return 0
 
 
 def _condense_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,13 +144,12 @@ def _condense_arguments(parser: argparse.ArgumentParser) -> None:
     _condense_arguments,
     "ricordo condense --user anna",
 )
-def condense(options: Options, output: Output) -> int:
+def condense(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("condensing"):
         session = session_of(memory, options)
         made = session.condense()
     result = summary_view(made) if made else "there is too little to condense; the turns are unchanged"
     output.document(summary_json(made) if made else None, session_heading(session), result)
-    return 0
 
 
 def facts_table(found: list[Fact]) -> Table:
@@ -222,7 +218,7 @@ def _flags_arguments(parser: argparse.ArgumentParser) -> None:
     _flags_arguments,
     "ricordo flags --user anna --state quarantined",
 )
-def flags(options: Options, output: Output) -> int:
+def flags(options: Options, output: Output) -> None:
     user_id = user_of(options)
     if (options.action in STATES) != (options.flag_id is not None):
         raise ValidationError("flags", "release and quarantine need the id of a flag; see `ricordo flags`")
@@ -232,10 +228,9 @@ def flags(options: Options, output: Output) -> int:
             flag_id = resolve_id(options.flag_id, known, "flag", "`ricordo flags` lists them")
             flag = memory.set_flag(flag_id, STATES[options.action], user_id=user_id)
             output.document(flag_json(flag), f"{flag.state}: {flag.subject} {flag.subject_id}")
-            return OK
+            return
         found = memory.flags(user_id, state=options.state, limit=options.limit)
     output.lines(map(flag_json, found), flags_table(found) if found else f"nothing of user {user_id!r} is flagged")
-    return OK
 
 
 def flags_table(found: list[Flag]) -> Any:

@@ -47,7 +47,7 @@ def _search_arguments(parser: argparse.ArgumentParser) -> None:
     _search_arguments,
     'ricordo search "which oven do I have?" --user anna --after 2026-01-01',
 )
-def search(options: Options, output: Output) -> int:
+def search(options: Options, output: Output) -> None:
     query = read_text(options.query)
     with open_memory(options) as memory, output.progress("searching"):
         hits = memory.search(
@@ -63,16 +63,14 @@ def search(options: Options, output: Output) -> int:
             tags=options.tag,
         )
     output.document(hits_json(query, hits), *hits_view(hits))
-    return 0
 
 
 @command("recompute all vectors with the current embedder", example="ricordo embed --set embedder=light")
-def embed(options: Options, output: Output) -> int:
+def embed(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("embedding") as step:
         turns = memory.embed_again(progress=step)
         embedder = memory.stats().embedder
     output.document({"turns": turns, "embedder": embedder}, f"embedded {turns:,} turns with {embedder}")
-    return 0
 
 
 def _topic(memory: Memory, options: Options) -> str | None:
@@ -93,7 +91,7 @@ def _topics_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("list a session's topics with their priority", _topics_arguments, "ricordo topics --user anna --stats")
-def topics(options: Options, output: Output) -> int:
+def topics(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("organising"):
         session = session_of(memory, options)
         found = session.topics()
@@ -101,7 +99,6 @@ def topics(options: Options, output: Output) -> int:
     drawn = stats_table(plain) if options.stats else topics_table(plain)
     notes = [Text(f"! {printable(note)}", "yellow") for note in found.degraded]
     output.lines(plain, session_heading(session), "", drawn if plain else "no topics yet", *notes)
-    return 0
 
 
 def _topic_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +117,7 @@ def _topic_arguments(parser: argparse.ArgumentParser) -> None:
     _topic_arguments,
     "ricordo topic 1f3a09c2 --user anna --tag bread --feedback 1",
 )
-def topic(options: Options, output: Output) -> int:
+def topic(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         handle = find_topic(session, options.topic_id)
@@ -128,7 +125,7 @@ def topic(options: Options, output: Output) -> int:
         if options.export:
             exported = handle.export()
             output.document({"topic_id": handle.id, "export": exported}) if output.as_json else output.raw(exported)
-            return 0
+            return
         plain = topic_json(handle)
         turns = handle.history()
         near = handle.near()
@@ -139,7 +136,6 @@ def topic(options: Options, output: Output) -> int:
     document = {**plain, "near": [{"topic_id": other, "similarity": round(cosine, 6)} for other, cosine in near]}
     document["turns"] = [turn_json(turn) for turn in turns]
     output.document(document, *shown_as, *[turn_view(turn) for turn in turns])
-    return 0
 
 
 def find_topic(session: Session, given: str) -> "SessionTopic":

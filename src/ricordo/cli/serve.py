@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from ricordo.cli.arguments import (
-    OK,
     Options,
     add_address,
     add_agent,
@@ -60,7 +59,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     _arguments,
     "ricordo serve --db postgresql://app@db.example.org/chat --spool-directory /var/lib/ricordo/spool",
 )
-def serve(options: Options, output: Output) -> int:
+def serve(options: Options, output: Output) -> None:
     with needs("server"):
         from ricordo.server.app import has_page, run
         from ricordo.server.options import chosen_spool, url_of
@@ -77,7 +76,6 @@ def serve(options: Options, output: Output) -> int:
 
     with stop_on_signal():
         run(database, settings, server, started=started)
-    return OK
 
 
 def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,11 +99,12 @@ def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
     _mcp_arguments,
     "ricordo mcp config claude-desktop",
 )
-def mcp(options: Options, output: Output) -> int:
+def mcp(options: Options, output: Output) -> None:
     if (options.action == "config") != (options.host_name is not None):
         raise ValidationError("mcp", f"config takes a host: {', '.join(MCP_HOSTS)}")
     if options.action == "config":
-        return mcp_config(options, output)
+        mcp_config(options, output)
+        return
     with needs("mcp"):
         from ricordo.mcp.server import run_stdio
     options.db = database({"db": options.db or ""})
@@ -113,7 +112,6 @@ def mcp(options: Options, output: Output) -> int:
         Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open_memory(options, create=True) as memory:
         run_stdio(memory, options.user or personal_user(), options.agent, tools=options.tools)
-    return OK
 
 
 def server_options(options: Options) -> "ServerOptions":
@@ -166,14 +164,14 @@ def _keys_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("make, list or revoke the API keys of a server", _keys_arguments, "ricordo keys make course --scope chat")
-def keys(options: Options, output: Output) -> int:
+def keys(options: Options, output: Output) -> None:
     if (options.action == "list") != (options.what is None):
         raise ValidationError("keys", f"{options.action} takes {_OPERANDS[options.action]}")
     run = {"make": _make, "list": _list, "revoke": _revoke}[options.action]
-    return run(options, output)
+    run(options, output)
 
 
-def _make(options: Options, output: Output) -> int:
+def _make(options: Options, output: Output) -> None:
     from ricordo.server.credentials import check_user_id, generate_key
 
     with open_memory(options, create=True) as memory:
@@ -190,10 +188,9 @@ def _make(options: Options, output: Output) -> int:
         output.raw(key)
         bound = "any user" if user is None else f"user {user!r}"
         output.note(f"key {key_id} of tenant {tenant!r}, for {bound}: {', '.join(scopes)}. It is shown only once.")
-    return 0
 
 
-def _list(options: Options, output: Output) -> int:
+def _list(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         found = memory.store.keys.page(memory.settings.tenant_id)
     rows = table("key", "name", "user", "scopes", "made", "last used", "revoked")
@@ -209,17 +206,15 @@ def _list(options: Options, output: Output) -> int:
             style="" if key.is_valid else "dim",
         )
     output.lines(map(key_json, found), rows if found else "there are no keys; make one with `ricordo keys make NAME`")
-    return 0
 
 
-def _revoke(options: Options, output: Output) -> int:
+def _revoke(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         tenant, key_id = memory.settings.tenant_id, check_id("key", options.what)
         revoked = memory.store.keys.revoke(tenant, key_id, memory.clock.now())
     if revoked is None:
         raise NotFoundError(f"tenant {tenant!r} has no key {key_id!r}; `ricordo keys` lists them")
     output.document(key_json(revoked), f"revoked key {key_id}; servers refuse it within five seconds")
-    return 0
 
 
 def key_json(key: ApiKey) -> dict[str, Any]:
@@ -241,7 +236,7 @@ def _postgres_arguments(parser: argparse.ArgumentParser) -> None:
     _postgres_arguments,
     "ricordo postgres distribute postgresql://admin@coordinator/chat --dry-run",
 )
-def postgres(options: Options, output: Output) -> int:
+def postgres(options: Options, output: Output) -> None:
     from ricordo.stores.postgres.distribute import distribute
 
     url = options.url or database_of(options)
@@ -253,10 +248,9 @@ def postgres(options: Options, output: Output) -> int:
             output.document(as_json(planned), f"{planned.location} is distributed: nothing to do")
         else:
             output.raw(planned.sql)
-        return OK
+        return
     output.note(*(Text(one_line(statement, 78), "dim") for statement in planned.statements))
     done = distribute(url, shards=options.shards)
     where = f"over {done.workers} workers" if done.workers else "on the coordinator, which has no workers yet"
     verdict = f"{len(done.statements)} statements run" if done.statements else "nothing to do"
     output.document(as_json(done), f"{done.location}: {len(done.distributed)} tables distributed {where}; {verdict}")
-    return OK

@@ -45,7 +45,7 @@ def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("list a user's sessions", _sessions_arguments, "ricordo sessions --user anna")
-def sessions(options: Options, output: Output) -> int:
+def sessions(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         found = memory.sessions(user_id=user_of(options), limit=options.limit, agent_id=options.agent, counts=True)
     agents = any(each.agent_id != DEFAULT_AGENT for each in found)
@@ -57,7 +57,6 @@ def sessions(options: Options, output: Output) -> int:
         turns, active = str(each.turn_count), local_time(each.last_active_at)
         rows.add_row(Text(printable(each.id)), Text(title), *agent, turns, active)
     output.lines(map(session_json, found), rows if found else f"user {options.user!r} has no sessions")
-    return 0
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,12 +67,11 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("show a session's history", _show_arguments, "ricordo show --user anna -n 5")
-def show(options: Options, output: Output) -> int:
+def show(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         turns = session.history(options.limit, before=options.before)
     output.lines(map(turn_json, turns), session_heading(session), *[turn_view(turn) for turn in turns])
-    return 0
 
 
 def _window_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +85,7 @@ def _window_arguments(parser: argparse.ArgumentParser) -> None:
     _window_arguments,
     "ricordo window --user anna --set max_turns=5",
 )
-def window(options: Options, output: Output) -> int:
+def window(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         fitted = session.window()
@@ -106,7 +104,6 @@ def window(options: Options, output: Output) -> int:
     most = "any number of" if bounds.max_turns is None else f"at most {bounds.max_turns}"
     facts = f"{len(fitted.turns)} turns, {fitted.total_tokens:,} tokens ({most} turns, {bounds.max_tokens:,} tokens)"
     output.document(plain, printable(text), "", Text(facts, style="dim"))
-    return 0
 
 
 def _end_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,11 +117,12 @@ def _end_arguments(parser: argparse.ArgumentParser) -> None:
     _end_arguments,
     "ricordo end SESSION_ID --user anna",
 )
-def end(options: Options, output: Output) -> int:
+def end(options: Options, output: Output) -> None:
     if options.idle == (options.session_id is not None):
         raise ValidationError("end", "give either a session or --idle")
     if options.idle:
-        return _end_idle(options, output)
+        _end_idle(options, output)
+        return
     with open_memory(options) as memory:
         ended = memory.session(options.session_id, user_id=user_of(options)).end()
     session = ended.session
@@ -137,16 +135,14 @@ def end(options: Options, output: Output) -> int:
         "made_by": ended.made_by,
     }
     output.document(plain, line)
-    return OK
 
 
-def _end_idle(options: Options, output: Output) -> int:
+def _end_idle(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("ending"):
         count = memory.end_idle(user_id=options.user)
         idle = duration(memory.settings.profile.session_end_idle)
     line = f"ended {counted(count, 'session')} that had been idle for {idle}"
     output.document({"sessions_ended": count, "user_id": options.user, "idle": idle}, line)
-    return OK
 
 
 def _session_arguments(parser: argparse.ArgumentParser) -> None:
@@ -155,21 +151,19 @@ def _session_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("delete a session's history and keep the session", _session_arguments, "ricordo clear SESSION_ID --user anna")
-def clear(options: Options, output: Output) -> int:
+def clear(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         deleted = memory.session(options.session_id, user_id=user_of(options)).clear()
     plain = {"session_id": options.session_id, "turns_deleted": deleted}
     output.document(plain, f"cleared session {options.session_id}: {counted(deleted, 'turn')} deleted")
-    return OK
 
 
 @command("delete a session with its turns", _session_arguments, "ricordo delete SESSION_ID --user anna")
-def delete(options: Options, output: Output) -> int:
+def delete(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         deleted = memory.delete_session(options.session_id, user_id=user_of(options))
     plain = {"session_id": options.session_id, "turns_deleted": deleted}
     output.document(plain, f"deleted session {options.session_id} with {counted(deleted, 'turn')}")
-    return OK
 
 
 def _erase_arguments(parser: argparse.ArgumentParser) -> None:
@@ -178,7 +172,7 @@ def _erase_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("erase everything of a user, with a receipt", _erase_arguments, "ricordo erase anna")
-def erase(options: Options, output: Output) -> int:
+def erase(options: Options, output: Output) -> int | None:
     with open_memory(options) as memory:
         if not options.yes and not _confirmed(options.user_id, memory.store.location):
             output.note("nothing was erased")
@@ -186,7 +180,7 @@ def erase(options: Options, output: Output) -> int:
         with output.progress("erasing"):  # a large file is rewritten
             receipt = memory.erase(options.user_id)
     output.document(as_json(receipt), *_erase_view(receipt))
-    return OK
+    return None
 
 
 @command("delete what is past its retention", example="ricordo cleanup --preset chat24h --set turn_ttl=12h")

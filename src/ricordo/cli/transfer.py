@@ -47,7 +47,7 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("write sessions as JSON lines or Markdown", _export_arguments, "ricordo export -u anna -o anna.jsonl")
-def export(options: Options, output: Output) -> int:
+def export(options: Options, output: Output) -> None:
     with open_memory(options) as memory, _target(options) as target, output.progress("exporting") as step:
         number = 0
         for is_session, text in _exported_texts(memory, options):
@@ -57,7 +57,6 @@ def export(options: Options, output: Output) -> int:
     if options.output is not None:
         plain = {"output": options.output, "format": options.format, "sessions": number}
         output.document(plain, f"wrote {counted(number, 'session')} to {options.output}")
-    return OK
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -216,14 +215,14 @@ def _documents_arguments(parser: argparse.ArgumentParser) -> None:
     _documents_arguments,
     "ricordo documents add course.md notes.pdf --shared",
 )
-def documents(options: Options, output: Output) -> int:
+def documents(options: Options, output: Output) -> None:
     if (options.action == "list") == bool(options.what):
         raise ValidationError("documents", f"{options.action} takes {_OPERANDS[options.action]}")
     run = {"add": _add, "list": _list, "delete": _delete}[options.action]
-    return run(options, output)
+    run(options, output)
 
 
-def _add(options: Options, output: Output) -> int:
+def _add(options: Options, output: Output) -> None:
     if options.id is not None and len(options.what) > 1:
         raise ValidationError("id", "names one document; add the files one by one")
     with open_memory(options, create=True) as memory, output.progress("adding") as step:
@@ -238,10 +237,9 @@ def _add(options: Options, output: Output) -> int:
         for each, new in added
     ]
     output.lines(plain, *lines)
-    return 0
 
 
-def _list(options: Options, output: Output) -> int:
+def _list(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         owner = _owner(memory, options)
         library = library_for(memory)
@@ -259,10 +257,9 @@ def _list(options: Options, output: Output) -> int:
             local_time(document.created_at),
         )
     output.lines((document_json(*each) for each in found), rows if found else "there are no documents")
-    return 0
 
 
-def _delete(options: Options, output: Output) -> int:
+def _delete(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         owner, store = _owner(memory, options), memory.store
         for document_id in options.what:
@@ -271,7 +268,6 @@ def _delete(options: Options, output: Output) -> int:
                 raise NotFoundError(f"there is no document {document_id!r} in {where}; `ricordo documents` lists them")
     plain = [{"document_id": each, "deleted": True} for each in options.what]
     output.lines(plain, *[f"deleted {each}" for each in options.what])
-    return 0
 
 
 def library_for(memory: Memory) -> "Library":

@@ -43,7 +43,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_arguments,
     'ricordo add "What is a levain?" "A culture of flour and water." --user anna',
 )
-def add(options: Options, output: Output) -> int:
+def add(options: Options, output: Output) -> None:
     with open_memory(options, create=True) as memory:
         turn = _session(memory, options).add_turn(
             read_text(options.query),
@@ -55,7 +55,6 @@ def add(options: Options, output: Output) -> int:
             importance=options.importance,
         )
     output.document(turn_json(turn), _stored_line(turn))
-    return 0
 
 
 def _ask_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +70,7 @@ def _ask_arguments(parser: argparse.ArgumentParser) -> None:
     _ask_arguments,
     'ricordo ask "And how long does it keep?" --user anna --continue --prompt | your-model',
 )
-def ask(options: Options, output: Output) -> int:
+def ask(options: Options, output: Output) -> None:
     question = read_text(options.query)
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
@@ -93,7 +92,6 @@ def ask(options: Options, output: Output) -> int:
         plain = {"turn": turn_json(turn), "context": context_json(context)}
         receipt, next_step = receipt_view(context.receipt, names), f"answer it: ricordo answer {turn.id} TEXT"
         output.document(plain, *understood, receipt, "", _stored_line(turn), next_step)
-    return 0
 
 
 def _answer_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +102,7 @@ def _answer_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @command("answer an open turn", _answer_arguments, 'ricordo answer TURN_ID "A week in the fridge." --user anna')
-def answer(options: Options, output: Output) -> int:
+def answer(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         owner = Owner(memory.settings.tenant_id, user_of(options))
         asked = memory.store.turns.get(owner, options.turn_id)
@@ -118,7 +116,6 @@ def answer(options: Options, output: Output) -> int:
             created_at=_parse_at(options),
         )
     output.document(turn_json(turn), _stored_line(turn))
-    return 0
 
 
 def _message_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +129,7 @@ def _message_arguments(parser: argparse.ArgumentParser) -> None:
     _message_arguments,
     'ricordo message Paolo "See you on Monday." --user anna --continue',
 )
-def message(options: Options, output: Output) -> int:
+def message(options: Options, output: Output) -> None:
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
         kept = session.add_message(
@@ -143,7 +140,6 @@ def message(options: Options, output: Output) -> int:
             created_at=_parse_at(options),
         )
     output.document({**message_json(kept), "session_id": session.id}, f"kept message {kept.id} in session {session.id}")
-    return 0
 
 
 def _session(memory: Memory, options: Options) -> Session:
