@@ -4,118 +4,13 @@ In: a record. Out: the values of its columns, and the record again. Topics and b
 documents, API keys and jobs. Turns and sessions are in `turn_rows`.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
-from datetime import datetime
 from functools import lru_cache
-from operator import attrgetter
-from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from ricordo.errors import DamageError
-from ricordo.records.derived import Fact, Flag, Source, Summary, Topic
+from ricordo.records.derived import Fact, Flag, Summary, Topic
 from ricordo.records.service import ApiKey, Document, Job, StoredChunk
 from ricordo.records.turns import Block, IndexedTurn, Owner, SessionMark, Turn, TurnVectors
-from ricordo.records.values import canonical
-from ricordo.stores.turn_rows import micros, moment
-
-R = TypeVar("R")
-Code = Callable[[Any], Any]
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _list(text: str) -> tuple[Any, ...]:
-    return tuple(json.loads(text))
-
-
-def _sources(text: str) -> tuple[Source, ...]:
-    return tuple(Source(*source) for source in json.loads(text))
-
-
-def _quotes(sources: tuple[Source, ...]) -> str:
-    return canonical([(source.message_id, source.session_id, source.quote) for source in sources])
-
-
-def _codes(kind: Any) -> tuple[Code, Code]:
-    """How a field of this type is written to a column, and read from it."""
-    if kind == tuple[Source, ...]:
-        return _quotes, _sources
-    if str(kind).startswith("tuple["):
-        return canonical, _list
-    if str(kind).startswith("collections.abc.Mapping["):
-        return lambda value: canonical(value) if value else None, lambda text: json.loads(text) if text else {}
-    known: dict[Any, tuple[Code, Code]] = {datetime: (micros, moment), bytes: (_same, bytes), bool: (_same, bool)}
-    for each, (write, read) in known.items():
-        if kind == each:
-            return write, read
-        if kind == each | None:
-            return _unless_none(write), _unless_none(read)
-    return _same, _same
-
-
-def _unless_none(code: Code) -> Code:
-    return lambda value: None if value is None else code(value)
-
-
-class RowFormat(Generic[R]):
-    """The rows of one kind of record: its columns in order, each with the field that it holds.
-
-    A column has the name of its field, unless `renamed` says otherwise. The first column that holds the field `id`
-    names a record that cannot be read back. `marks` and `parameters` stand for the values in a statement.
-    """
-
-    def __init__(
-        self,
-        kind: type[R],
-        columns: str,
-        renamed: Mapping[str, str] = MappingProxyType({}),
-        *,
-        make: Callable[..., R] | None = None,
-        name: str = "",
-        remedy: str = "run verify",
-    ) -> None:
-        self._names = columns.split(", ")
-        self.columns = columns
-        self.marks = ", ".join("?" * len(self._names))
-        self.parameters = ", ".join(f"%({name})s" for name in self._names)
-        paths = [renamed.get(column, column) for column in self._names]
-        self._values = attrgetter(*paths)
-        self._fields = [path.rpartition(".")[2] for path in paths]
-        types = {each.name: each.type for each in fields(kind)}  # type: ignore[arg-type]
-        codes = [_codes(types.get(path)) for path in paths]
-        self._write = [write for write, _ in codes]
-        self._read = [(field, read) for field, (_, read) in zip(self._fields, codes, strict=True) if read is not _same]
-        self._make, self._name, self._remedy = make or kind, name or kind.__name__.lower(), remedy
-
-    def overwritten(self, *key: str) -> str:
-        """The assignments of an insert that meets an existing row: all columns but those of its key."""
-        return ", ".join(f"{name} = excluded.{name}" for name in self._names if name not in key)
-
-    def write(self, record: R) -> tuple[Any, ...]:
-        """Values for the columns."""
-        return tuple([write(value) for write, value in zip(self._write, self._values(record), strict=True)])
-
-    def named(self, record: R) -> dict[str, Any]:
-        """The same by column."""
-        return dict(zip(self._names, self.write(record), strict=True))
-
-    def read(self, row: Any) -> R:
-        """The record behind one row of the columns."""
-        try:
-            found = dict(zip(self._fields, row, strict=True))
-            return self._make(**found | {field: read(found[field]) for field, read in self._read})
-        except (ValueError, TypeError, OverflowError) as error:
-            place = row[self._fields.index("id")] if "id" in self._fields else row[0]
-            raise DamageError(f"{self._name} {place!r} cannot be read back ({error}); {self._remedy}") from error
-
-    def first(self, rows: Sequence[Any]) -> R | None:
-        """The record behind the first row, if there is one."""
-        return self.read(rows[0]) if rows else None
-
+from ricordo.stores.turn_rows import RowFormat, micros
 
 TOPIC_ROWS = RowFormat(
     Topic,

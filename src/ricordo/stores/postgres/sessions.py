@@ -22,7 +22,7 @@ from ricordo.stores.postgres.transaction import (
     long_script,
 )
 from ricordo.stores.postgres.turns import lock_session, session_row, unless_erased
-from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, micros
 
 
 class PostgresSessions(PostgresPart):
@@ -30,7 +30,7 @@ class PostgresSessions(PostgresPart):
 
     def get(self, owner: Owner, session_id: str) -> SessionInfo | None:
         rows = self._transactions.read(owner, sql.SESSION, session_id=session_id)
-        return row_to_session(owner, rows[0]) if rows else None
+        return SESSION_ROWS.read(rows[0], owner=owner) if rows else None
 
     def page(
         self,
@@ -47,7 +47,7 @@ class PostgresSessions(PostgresPart):
         else:
             place = {"before_active_at": micros(before.last_active_at), "before_id": before.id}
             rows = self._transactions.read(owner, sql.SESSIONS_BEFORE, **page, **place)
-        return tuple(row_to_session(owner, row) for row in rows)
+        return tuple(SESSION_ROWS.read(row, owner=owner) for row in rows)
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
         return rows_to_marks(self._transactions.read_lagging(owner, sql.SESSION_MARKS))
@@ -112,7 +112,7 @@ def _update(transaction: Transaction, owner: Owner, session_id: str, changes: Se
     if row is None:
         transaction.rollback()
         return None
-    changed = write_rules.changed(row_to_session(owner, row), changes)
+    changed = write_rules.changed(SESSION_ROWS.read(row, owner=owner), changes)
     transaction.send(sql.REWRITE_SESSION, session_row(changed))
     return changed
 

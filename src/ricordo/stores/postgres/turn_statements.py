@@ -4,7 +4,7 @@ Each statement names the owner, although row-level security hides the rows of ot
 statement to one shard, and is a second protection.
 """
 
-from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS
+from ricordo.stores.turn_rows import SESSION_ROWS, TURN_COLUMNS
 
 OF_SESSION = "owner = %(owner)s AND session_id = %(session_id)s"
 
@@ -134,8 +134,8 @@ PUT_PASSAGE = """
 # -- importing a session -----------------------------------------------------------------------------------------
 
 INSERT_SESSION = f"""
-    INSERT INTO ricordo.sessions (owner, tenant_id, oldest_at, {SESSION_COLUMNS})
-    VALUES (%(owner)s, %(tenant_id)s, %(oldest_at)s, {placeholders(SESSION_COLUMNS)})
+    INSERT INTO ricordo.sessions (owner, tenant_id, oldest_at, {SESSION_ROWS.columns})
+    VALUES (%(owner)s, %(tenant_id)s, %(oldest_at)s, {SESSION_ROWS.parameters})
     ON CONFLICT (owner, session_id) DO UPDATE SET oldest_at = least(sessions.oldest_at, excluded.oldest_at)
     WHERE sessions.owner = %(owner)s
 """
@@ -185,17 +185,17 @@ TURNS_PAGE = """
     SELECT * FROM ricordo.turns_page(%(owner)s, %(session_id)s, %(after)s, %(before)s, %(last)s)
 """
 
-SESSION = f"SELECT {SESSION_COLUMNS} FROM ricordo.sessions WHERE {OF_SESSION}"
+SESSION = f"SELECT {SESSION_ROWS.columns} FROM ricordo.sessions WHERE {OF_SESSION}"
 
 SESSIONS = f"""
-    SELECT {SESSION_COLUMNS} FROM ricordo.sessions
+    SELECT {SESSION_ROWS.columns} FROM ricordo.sessions
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
       AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
     ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s
 """
 
 SESSIONS_BEFORE = f"""
-    SELECT {SESSION_COLUMNS} FROM ricordo.sessions
+    SELECT {SESSION_ROWS.columns} FROM ricordo.sessions
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
       AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
       AND active_day <= %(before_active_at)s / 86400000000
@@ -218,7 +218,7 @@ PASSAGES = f"SELECT digest, body FROM ricordo.passages WHERE {OF_SESSION} AND di
 
 # -- row locks until the commit ----------------------------------------------------------------------------------
 
-LOCK_SESSION = f"SELECT {SESSION_COLUMNS} FROM ricordo.sessions WHERE {OF_SESSION} FOR UPDATE"
+LOCK_SESSION = f"SELECT {SESSION_ROWS.columns} FROM ricordo.sessions WHERE {OF_SESSION} FOR UPDATE"
 
 LOCK_LAST_TURN = f"SELECT last_turn FROM ricordo.sessions WHERE {OF_SESSION} FOR UPDATE"
 

@@ -41,17 +41,7 @@ from ricordo.stores.postgres.transaction import (
     long_script,
     named,
 )
-from ricordo.stores.turn_rows import (
-    ENDLESS,
-    SESSION_COLUMNS,
-    TURN_COLUMNS,
-    micros,
-    moment,
-    row_to_session,
-    session_to_row,
-    texts_in,
-    turn_to_row,
-)
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, TURN_COLUMNS, micros, moment, texts_in, turn_to_row
 
 Values = dict[str, Any]
 
@@ -303,7 +293,7 @@ def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]
     at_number = transaction.send(sql.TURNS_BY_NUMBER, {**here, "numbers": [turn.turn_number for turn in loaded]})
     with_id = transaction.send(sql.TURNS_BY_ID, {"owner": owner.key, "turn_ids": [turn.id for turn in loaded]})
     first_row(owner_row)
-    info = row_to_session(owner, first_row(locked))
+    info = SESSION_ROWS.read(first_row(locked), owner=owner)
     by_number = {turn.turn_number: turn for turn in to_turns(owner, at_number)}
     by_id = {turn.id: turn for turn in to_turns(owner, with_id)}
     taken = [number for (number,) in numbers]
@@ -389,4 +379,4 @@ def _row(turn: Turn) -> Values:
 
 def session_row(session: SessionInfo) -> Values:
     """The parameters that write a session's fields."""
-    return {"owner": session.owner.key, **named(SESSION_COLUMNS, session_to_row(session))}
+    return {"owner": session.owner.key, **SESSION_ROWS.named(session)}

@@ -30,7 +30,7 @@ from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view, writing
 from ricordo.stores.sqlite.database import WriteConnection, has_tables, translated
-from ricordo.stores.turn_rows import ENDLESS, micros, moment, plain_turns, row_to_session
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, micros, moment, plain_turns
 
 T = TypeVar("T")
 
@@ -227,7 +227,7 @@ class SqliteSessions(SqlitePart[Connections]):
         }
         with self._database.reading() as reader:
             rows = reader.execute(sql.SESSIONS, values).fetchall()
-        return [row_to_session(owner, row) for row in rows]
+        return [SESSION_ROWS.read(row, owner=owner) for row in rows]
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
         with self._database.reading() as reader:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 
-from ricordo.stores.turn_rows import ENDLESS, SESSION_COLUMNS, TURN_COLUMNS
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, TURN_COLUMNS
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -24,12 +24,12 @@ ORDER BY turn_number DESC LIMIT ?
 
 TURN_NUMBERS = "SELECT turn_number FROM turns WHERE owner = ? AND session_id = ?"
 
-SESSION = f"SELECT {SESSION_COLUMNS} FROM sessions WHERE owner = ? AND session_id = ?"
+SESSION = f"SELECT {SESSION_ROWS.columns} FROM sessions WHERE owner = ? AND session_id = ?"
 
 LAST_TURN_OF_SESSION = "SELECT last_turn FROM sessions WHERE owner = ? AND session_id = ?"
 
 SESSIONS = f"""
-SELECT {SESSION_COLUMNS} FROM sessions
+SELECT {SESSION_ROWS.columns} FROM sessions
 WHERE owner = :owner AND (last_active_at, session_id) < (:active, :session_id)
   AND (:agent_id IS NULL OR agent_id = :agent_id)
   AND (:tag IS NULL OR tags IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
@@ -101,7 +101,7 @@ WHERE owner = ? AND session_id = ? AND last_turn = ?
 ADD_OWNER = "INSERT INTO owners (owner, tenant_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 ADD_SESSION = f"""
-INSERT INTO sessions (owner, {SESSION_COLUMNS}) VALUES (?{", ?" * 12})
+INSERT INTO sessions (owner, {SESSION_ROWS.columns}) VALUES (?, {SESSION_ROWS.marks})
 """
 
 # The session of a first turn, which counts it already; nothing happens to one that is there.
