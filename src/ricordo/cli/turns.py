@@ -49,8 +49,7 @@ def add(options: Options, output: Output) -> None:
             read_text(options.query),
             read_text(options.response),
             chunk_ids=options.chunk,
-            metadata=_metadata(options),
-            created_at=_parse_at(options),
+            **_details(options),
             turn_id=options.turn_id,
             importance=options.importance,
         )
@@ -78,8 +77,7 @@ def ask(options: Options, output: Output) -> None:
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), context.receipt)
         turn = session.ask(
             question,
-            metadata=_metadata(options),
-            created_at=_parse_at(options),
+            **_details(options),
             turn_id=options.turn_id,
             importance=options.importance,
         ).turn
@@ -112,8 +110,7 @@ def answer(options: Options, output: Output) -> None:
             asked,
             read_text(options.response),
             chunk_ids=options.chunk,
-            metadata=_metadata(options),
-            created_at=_parse_at(options),
+            **_details(options),
         )
     output.document(turn_json(turn), _stored_line(turn))
 
@@ -136,8 +133,7 @@ def message(options: Options, output: Output) -> None:
             options.role,
             read_text(options.content),
             chunk_ids=options.chunk,
-            metadata=_metadata(options),
-            created_at=_parse_at(options),
+            **_details(options),
         )
     output.document({**message_json(kept), "session_id": session.id}, f"kept message {kept.id} in session {session.id}")
 
@@ -168,6 +164,11 @@ def _session_of_turn(memory: Memory, user_id: str, turn_id: str | None) -> str |
 def _stored_line(turn: Turn) -> str:
     state = "open turn" if turn.is_open else "turn"
     return f"kept {state} {turn.turn_number} ({turn.tokens} tokens) in session {turn.session_id}"
+
+
+def _details(options: Options) -> dict[str, Any]:
+    """The metadata and the time of what is stored."""
+    return {"metadata": _metadata(options), "created_at": _parse_at(options)}
 
 
 def _metadata(options: Options) -> dict[str, Any] | None:

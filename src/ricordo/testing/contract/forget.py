@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ricordo.records.derived import Fact, FactChange
 from ricordo.records.turns import Owner, SessionChanges, Turn
 from ricordo.stores.protocols import Store
-from ricordo.testing.contract.base import Contract, assert_sound, law
+from ricordo.testing.contract.base import Contract, assert_sound, backup_of, law
 from ricordo.testing.contract.people import learn
 from ricordo.testing.fakes import START, a_fact, a_flag, a_source, a_summary, a_turn, an_answer, an_owner
 
@@ -373,16 +373,12 @@ class UnlearnContract(Contract):
 
     def test_a_backup_holds_what_is_known(self, store: Store, tmp_path: Path) -> None:
         """Also of an owner whose sessions have all expired; the copy goes on where the original stood."""
-        from ricordo.stores.sqlite import SqliteStore
-
         anna = an_owner()
         bruno = Owner(anna.tenant_id, "bruno")
         _, other = known_in_every_way(store, anna)
         known_in_every_way(store, bruno)
         expire(store, bruno, idle_before=START + 9 * hour)
-        store.backup(tmp_path / "backup.db")
-        copy = SqliteStore(tmp_path / "backup.db")
-        try:
+        with backup_of(store, tmp_path) as copy:
             for owner in (anna, bruno):
                 assert list(copy.people.agents(owner)) == list(store.people.agents(owner))
                 for agent_id in store.people.agents(owner):
@@ -392,5 +388,3 @@ class UnlearnContract(Contract):
             assert copy.people.learned_through(anna, "lesson") == 2
             learn(copy, anna, a_fact("new", other))
             assert_sound(copy, anna.tenant_id)
-        finally:
-            copy.close()
