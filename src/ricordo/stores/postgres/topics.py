@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, IndexedTurn, Owner, Turn, TurnVectors, message_id
+from ricordo.stores import topic_rules
 from ricordo.stores.archive.block import DamagedBlock, MessageRow
 from ricordo.stores.derived_rows import BLOCK_ROWS, TOPIC_ROWS
 from ricordo.stores.postgres import derived_statements as sql
@@ -22,19 +23,6 @@ from ricordo.stores.postgres.transaction import (
     long_script,
     named,
     script,
-)
-from ricordo.stores.topic_rules import (
-    answered,
-    archived,
-    as_counted,
-    holds,
-    messages_counted,
-    replaces,
-    returned,
-    rewritten,
-    unpacked,
-    with_counts,
-    without_turns,
 )
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
 from ricordo.stores.write_rules import by_topic
@@ -70,7 +58,7 @@ class PostgresTopics(PostgresPart):
         put = change.put
         if change.counted:
             rows = transaction.send(sql.MESSAGES_OF_TURNS, {**key, "numbers": list(change.counted)})
-            put = as_counted(change, dict(rows.fetchall()))
+            put = topic_rules.as_counted(change, dict(rows.fetchall()))
         put_topics(transaction, key, put)
         if change.assigned:
             numbers, topic_ids = list(change.assigned), list(change.assigned.values())
@@ -91,13 +79,13 @@ class PostgresTopics(PostgresPart):
         taken = transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": [block.id]})
         found = {turn.turn_number: turn for turn in to_turns(owner, rows)}
         free = locked.fetchone() is not None and taken.fetchone() is None
-        if not free or not replaces(block, [found.get(number) for number in numbers]):
+        if not free or not topic_rules.replaces(block, [found.get(number) for number in numbers]):
             transaction.rollback()
             return False
         transaction.send(sql.ADD_BLOCK, {**key, **BLOCK_ROWS.named(block)})
         transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
         _count_open(transaction, key, found.values())
-        _change_topics(transaction, key, found.values(), archived)
+        _change_topics(transaction, key, found.values(), topic_rules.archived)
         return True
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
@@ -111,7 +99,7 @@ class PostgresTopics(PostgresPart):
         back = [turn for turn in found if turn.archived and not turn.damage]
         transaction.send_many(sql.REHYDRATE_TURN, [{**named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
         _count_open(transaction, key, back)
-        _change_topics(transaction, key, back, returned)
+        _change_topics(transaction, key, back, topic_rules.returned)
         return len(back)
 
     @long_script
@@ -123,10 +111,12 @@ class PostgresTopics(PostgresPart):
             return 0
         went = 0
         for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
-            stored = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
+            stored = sorted(topic_rules.holds(block, [turn for turn in plain if turn.block_id == block.id]))
             transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": stored})
             _count_open(transaction, key, plain)
-            _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in stored], archived)
+            _change_topics(
+                transaction, key, [turn for turn in plain if turn.turn_number in stored], topic_rules.archived
+            )
             went += len(stored)
         return went
 
@@ -243,12 +233,14 @@ def leave_block(transaction: Transaction, before: Turn) -> None:
     transaction.send(sql.LEAVE_BLOCK, here)
     _rewrite_blocks(transaction, key, _blocks(transaction, key, {before.block_id}))
     if before.archived:
-        _change_topics(transaction, key, [before], returned)
+        _change_topics(transaction, key, [before], topic_rules.returned)
 
 
 def count_answer(transaction: Transaction, turn: Turn) -> None:
     """Count the answer of a turn that was answered after it was assigned to a topic."""
-    _change_topics(transaction, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: answered(topic))
+    _change_topics(
+        transaction, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: topic_rules.answered(topic)
+    )
 
 
 def _change_topics(
@@ -309,14 +301,16 @@ def _shrink_topics(
     for topic in shrunk:
         if topic.id in alive:
             counts = _counts([(turn.archived, turn.messages(archived)) for turn in lost[topic.id]])
-            left = without_turns(topic, numbers, *counts)
+            left = topic_rules.without_turns(topic, numbers, *counts)
             put_topics(transaction, key, [left or _with_counts(transaction, owner, key, topic, numbers)])
     transaction.send(sql.TOUCH_TOPICS, key)
 
 
 def _with_counts(transaction: Transaction, owner: Owner, key: Key, topic: Topic, gone: Collection[int]) -> Topic:
     turns = to_turns(owner, transaction.send(turn_statements.TURNS_BY_TOPIC, {**key, "topic_id": topic.id}))
-    return with_counts(topic, gone, *_counts([(turn.archived, messages_counted(turn)) for turn in turns]))
+    return topic_rules.with_counts(
+        topic, gone, *_counts([(turn.archived, topic_rules.messages_counted(turn)) for turn in turns])
+    )
 
 
 def _counts(counted: Sequence[tuple[bool, int]]) -> tuple[int, int]:
@@ -341,7 +335,7 @@ def _rewrite_blocks(transaction: Transaction, key: Key, blocks: Sequence[Block])
         if block_id in staying:
             staying[block_id][turn_id] = number
     for block in blocks:
-        left = rewritten(block, staying[block.id])
+        left = topic_rules.rewritten(block, staying[block.id])
         if left is not None:
             transaction.send(sql.REWRITE_BLOCK, {**key, **BLOCK_ROWS.named(left)})
         else:
@@ -354,7 +348,7 @@ def _messages(blocks: Sequence[Block]) -> Messages:
     archived = {}
     for block in blocks:
         with suppress(DamagedBlock):
-            archived[block.id] = unpacked(block.id, block.body)
+            archived[block.id] = topic_rules.unpacked(block.id, block.body)
     return archived
 
 

@@ -14,6 +14,10 @@ def placeholders(columns: str) -> str:
     return ", ".join(f"%({name})s" for name in columns.split(", "))
 
 
+def _set(columns: str) -> str:
+    return ", ".join(f"{name} = %({name})s" for name in columns.split(", "))
+
+
 def of_sessions(table: str) -> str:
     """The statement that deletes the rows of sessions."""
     return f"DELETE FROM ricordo.{table} WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])"
@@ -108,14 +112,8 @@ INSERT_TURNS = f"""
 """
 
 REWRITE_TURN = f"""
-    UPDATE ricordo.turns SET
-        answered_at = %(answered_at)s,
-        response = %(response)s,
-        response_tokens = %(response_tokens)s,
-        chunk_ids = %(chunk_ids)s,
-        metadata = %(metadata)s,
-        details = %(details)s,
-        checksum = %(checksum)s
+    UPDATE ricordo.turns
+    SET {_set("answered_at, response, response_tokens, chunk_ids, metadata, details, checksum")}
     WHERE {OF_SESSION} AND turn_number = %(turn_number)s
 """
 
@@ -141,16 +139,8 @@ INSERT_SESSION = f"""
 """
 
 REWRITE_SESSION = f"""
-    UPDATE ricordo.sessions SET
-        last_active_at = %(last_active_at)s,
-        last_turn = %(last_turn)s,
-        turn_count = %(turn_count)s,
-        revision = %(revision)s,
-        title = %(title)s,
-        document_ids = %(document_ids)s,
-        tags = %(tags)s,
-        metadata = %(metadata)s,
-        ended_at = %(ended_at)s
+    UPDATE ricordo.sessions
+    SET {_set("last_active_at, last_turn, turn_count, revision, title, document_ids, tags, metadata, ended_at")}
     WHERE {OF_SESSION}
 """
 

@@ -10,22 +10,12 @@ from typing import Any
 
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, Turn
+from ricordo.stores import topic_rules
 from ricordo.stores.derived_rows import BLOCK_ROWS, INDEXED_COLUMNS, TOPIC_ROWS
 from ricordo.stores.sqlite import topics as sql
 from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view, writing
 from ricordo.stores.sqlite.database import WriteConnection
-from ricordo.stores.sqlite.turn_statements import ARCHIVED, COUNTED
-from ricordo.stores.topic_rules import (
-    answered,
-    archived,
-    as_counted,
-    holds,
-    replaces,
-    returned,
-    rewritten,
-    with_counts,
-    without_turns,
-)
+from ricordo.stores.sqlite.turn_statements import ARCHIVED, COUNTED, NUMBERED
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
 from ricordo.stores.write_rules import by_topic
 
@@ -79,16 +69,9 @@ SELECT total({COUNTED}), total(({COUNTED}) * {ARCHIVED})
 FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ?
 """
 
-MESSAGES_OF_TURNS = f"""
-SELECT turn_number, {COUNTED} FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-"""
+MESSAGES_OF_TURNS = f"SELECT turn_number, {COUNTED} FROM turns WHERE {NUMBERED}"
 
-TURNS_NUMBERED = f"""
-SELECT {TURN_COLUMNS} FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-ORDER BY turn_number
-"""
+TURNS_NUMBERED = f"SELECT {TURN_COLUMNS} FROM turns WHERE {NUMBERED} ORDER BY turn_number"
 
 ADD_BLOCK = f"""
 INSERT INTO blocks (owner, session_id, {BLOCK_ROWS.columns}) VALUES (?, ?, {BLOCK_ROWS.marks})
@@ -112,16 +95,10 @@ WHERE owner = ? AND session_id = ? AND block_id IN (SELECT value FROM json_each(
 """
 
 # Which turns are still in a block, found by the numbers that it names.
-TURNS_IN_BLOCK = """
-SELECT turn_id, turn_number FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND block_id = ?
-"""
+TURNS_IN_BLOCK = f"SELECT turn_id, turn_number FROM turns WHERE {NUMBERED} AND block_id = ?"
 
 # The words go, everything else of the row stays. Whether they may is decided before.
-ARCHIVE_TURNS = """
-UPDATE turns SET query = NULL, response = NULL, details = NULL, block_id = ?
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-"""
+ARCHIVE_TURNS = f"UPDATE turns SET query = NULL, response = NULL, details = NULL, block_id = ? WHERE {NUMBERED}"
 
 REHYDRATE_TURN = """
 UPDATE turns SET query = ?, response = ?, details = ?
@@ -134,9 +111,9 @@ UPDATE turns SET query = ?, block_id = NULL WHERE owner = ? AND session_id = ? A
 """
 
 # The block is lost: what is plain may be packed again, what is not stays marked as damaged.
-LOSE_BLOCK = """
+LOSE_BLOCK = f"""
 UPDATE turns SET block_id = NULL
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND block_id = ?
+WHERE {NUMBERED} AND block_id = ?
   AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
 """
 
@@ -155,10 +132,7 @@ INDEXED_TURNS = f"""
 SELECT {INDEXED_COLUMNS} FROM turns WHERE owner = ? ORDER BY session_id, turn_number
 """
 
-NUMBERS_THERE = """
-SELECT turn_number FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-"""
+NUMBERS_THERE = f"SELECT turn_number FROM turns WHERE {NUMBERED}"
 
 TRACE_PACK = "SELECT body, words FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"
 
@@ -231,11 +205,11 @@ class SqliteTopics(SqlitePart[Connections]):
         numbers = json.dumps(block.turn_numbers)
         found = to_turns(writer, owner, writer.execute(sql.TURNS_NUMBERED, (*key, numbers)).fetchall())
         by_number = {turn.turn_number: turn for turn in found}
-        if not replaces(block, [by_number.get(number) for number in block.turn_numbers]):
+        if not topic_rules.replaces(block, [by_number.get(number) for number in block.turn_numbers]):
             return False
         writer.execute(sql.ADD_BLOCK, (*key, *BLOCK_ROWS.write(block)))
         writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
-        _change_topics(writer, key, found, archived)
+        _change_topics(writer, key, found, topic_rules.archived)
         return True
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
@@ -250,7 +224,7 @@ class SqliteTopics(SqlitePart[Connections]):
         rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(turn_numbers)))).fetchall()
         back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
         writer.executemany(sql.REHYDRATE_TURN, [(*_words(turn), *key, turn.turn_number) for turn in back])
-        _change_topics(writer, key, back, returned)
+        _change_topics(writer, key, back, topic_rules.returned)
         return len(back)
 
     @writing
@@ -265,9 +239,9 @@ class SqliteTopics(SqlitePart[Connections]):
         went = 0
         for block_id, turns in plain.items():
             for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
-                held = sorted(holds(BLOCK_ROWS.read(row), turns))
+                held = sorted(topic_rules.holds(BLOCK_ROWS.read(row), turns))
                 went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
-                _change_topics(writer, key, [turn for turn in turns if turn.turn_number in held], archived)
+                _change_topics(writer, key, [turn for turn in turns if turn.turn_number in held], topic_rules.archived)
         return went
 
 
@@ -281,7 +255,7 @@ def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> boo
     put = change.put
     if change.counted:
         numbers = json.dumps(list(change.counted))
-        put = as_counted(change, dict(writer.execute(sql.MESSAGES_OF_TURNS, (*key, numbers)).fetchall()))
+        put = topic_rules.as_counted(change, dict(writer.execute(sql.MESSAGES_OF_TURNS, (*key, numbers)).fetchall()))
     writer.executemany(sql.PUT_TOPIC, [(*key, *TOPIC_ROWS.write(topic)) for topic in put])
     writer.executemany(sql.ASSIGN_TURN, [(topic_id, *key, number) for number, topic_id in change.assigned.items()])
     return True
@@ -301,12 +275,12 @@ def leave_block(writer: sqlite3.Connection, before: Turn) -> None:
     writer.execute(sql.LEAVE_BLOCK, (query, *key, before.turn_number))
     update_blocks(writer, key, {before.block_id})
     if before.archived:
-        _change_topics(writer, key, [before], returned)
+        _change_topics(writer, key, [before], topic_rules.returned)
 
 
 def count_answer(writer: sqlite3.Connection, turn: Turn) -> None:
     """Count the answer of a turn that came after the turn had found its topic."""
-    _change_topics(writer, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: answered(topic))
+    _change_topics(writer, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: topic_rules.answered(topic))
 
 
 def _change_topics(
@@ -349,7 +323,7 @@ def update_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) 
             stored = BLOCK_ROWS.read(row)
             numbers = json.dumps(stored.turn_numbers)
             staying = dict(writer.execute(sql.TURNS_IN_BLOCK, (*key, numbers, block_id)).fetchall())
-            block = rewritten(stored, staying)
+            block = topic_rules.rewritten(stored, staying)
             if block is None:
                 writer.execute(sql.DROP_BLOCK, (*key, block_id))
                 writer.execute(sql.LOSE_BLOCK, (*key, numbers, block_id))
@@ -363,11 +337,11 @@ def _without_turns(writer: sqlite3.Connection, key: Key, topic: Topic, gone: Seq
         return None
     numbers = {row[1] for row in gone}
     archived = sum(messages for *_, packed, messages in gone if packed)
-    left = without_turns(topic, numbers, sum(row[-1] for row in gone), archived)
+    left = topic_rules.without_turns(topic, numbers, sum(row[-1] for row in gone), archived)
     if left is not None:
         return left
     counts = writer.execute(sql.COUNT_TOPIC, (*key, topic.id)).fetchone()
-    return with_counts(topic, numbers, *map(int, counts))
+    return topic_rules.with_counts(topic, numbers, *map(int, counts))
 
 
 def _topic(connection: sqlite3.Connection, key: Key, topic_id: str) -> Topic | None:

@@ -5,6 +5,9 @@ from functools import cache
 
 from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, TURN_COLUMNS
 
+# The turns of a session with these numbers, which are a JSON list.
+NUMBERED = "owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))"
+
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
 TURN_BY_ID = f"SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND turn_id = ?"
@@ -256,17 +259,9 @@ SELECT turn_number, created_at FROM turns
 WHERE owner = ? AND session_id = ? AND created_at < ? ORDER BY turn_number LIMIT ?
 """
 
-DROP_AGED_TURNS = f"""
-DELETE FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND created_at < ?
-RETURNING {_GONE}
-"""
+DROP_AGED_TURNS = f"DELETE FROM turns WHERE {NUMBERED} AND created_at < ? RETURNING {_GONE}"
 
-DROP_NUMBERED_TURNS = f"""
-DELETE FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-RETURNING {_GONE}
-"""
+DROP_NUMBERED_TURNS = f"DELETE FROM turns WHERE {NUMBERED} RETURNING {_GONE}"
 
 LESSEN_SESSION = """
 UPDATE sessions SET turn_count = turn_count - ?, revision = revision + 1
