@@ -158,6 +158,12 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-s", "--session", metavar="ID", help="default: the user's most recent one")
 
 
+def add_talk(parser: argparse.ArgumentParser) -> None:
+    """--user and --session, for commands that read one session."""
+    add_user(parser)
+    add_session(parser)
+
+
 def add_session_choice(parser: argparse.ArgumentParser) -> None:
     """--session and --continue, for commands that otherwise start a session."""
     parser.add_argument("-s", "--session", metavar="ID", help="default: a new session")

@@ -13,8 +13,7 @@ from ricordo.cli.arguments import (
     Options,
     add_budget,
     add_chunks,
-    add_session,
-    add_user,
+    add_talk,
     command,
     open_memory,
     read_chunks,
@@ -30,8 +29,7 @@ from ricordo.records.turns import Owner
 
 def _context_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="the next question; - reads it from standard input")
-    add_user(parser)
-    add_session(parser)
+    add_talk(parser)
     add_chunks(parser)
     add_budget(parser)
     parser.add_argument("--system", metavar="TEXT", help="the base prompt; default: the setting system_prompt")
@@ -65,8 +63,7 @@ def context(options: Options, output: Output) -> None:
 
 
 def _receipts_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
+    add_talk(parser)
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
 
 
@@ -86,8 +83,7 @@ def receipts(options: Options, output: Output) -> None:
 
 def _rebuild_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("turn_number", type=int, help="the number of the turn")
-    add_user(parser)
-    add_session(parser)
+    add_talk(parser)
     _add_form(parser)
 
 

@@ -17,7 +17,7 @@ from ricordo.cli.arguments import (
     OK,
     Options,
     add_agent,
-    add_session,
+    add_talk,
     add_user,
     chosen_settings,
     command,
@@ -120,8 +120,7 @@ def profile(options: Options, output: Output) -> None:
 
 
 def _summaries_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
+    add_talk(parser)
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
 
 
@@ -134,14 +133,9 @@ def summaries(options: Options, output: Output) -> None:
     output.lines(map(summary_json, found), session_heading(session), *(drawn or ["there is no summary yet"]))
 
 
-def _condense_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-
-
 @command(
     "summarise the oldest turns of a session; every turn stays",
-    _condense_arguments,
+    add_talk,
     "ricordo condense --user anna",
 )
 def condense(options: Options, output: Output) -> None:
@@ -185,7 +179,6 @@ def profile_view(found: Profile) -> RenderableType:
 
 
 def summary_view(summary: Summary) -> Text:
-    """A summary with its turns and its author."""
     author = f"by {printable(summary.made_by)}, {local_time(summary.created_at)}"
     turns = f"turns {summary.first_turn} to {summary.last_turn}"
     facts = f"{summary.kind}, {turns}, {summary.tokens:,} tokens, {author}"

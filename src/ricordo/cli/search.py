@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ricordo.cli.arguments import (
     Options,
-    add_session,
+    add_talk,
     add_user,
     command,
     open_memory,
@@ -85,8 +85,7 @@ def _topic(memory: Memory, options: Options) -> str | None:
 
 
 def _topics_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
+    add_talk(parser)
     parser.add_argument("--stats", action="store_true", help="every figure of every topic")
 
 
@@ -103,8 +102,7 @@ def topics(options: Options, output: Output) -> None:
 
 def _topic_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic_id", help="its id, or a unique part of it")
-    add_user(parser)
-    add_session(parser)
+    add_talk(parser)
     parser.add_argument("--tag", metavar="TAG", action="append", help="set its tags; repeatable, '' for none")
     parser.add_argument("--weigh", metavar="NUMBER", type=float, help="set its importance, from 0 to 1")
     parser.add_argument("--feedback", metavar="NUMBER", type=float, help="adjust its importance, from -1 to 1")

@@ -9,17 +9,7 @@ import sys
 from rich.console import RenderableType
 from rich.text import Text
 
-from ricordo.cli.arguments import (
-    FAILED,
-    OK,
-    Options,
-    add_session,
-    add_user,
-    command,
-    open_memory,
-    session_of,
-    user_of,
-)
+from ricordo.cli.arguments import FAILED, OK, Options, add_talk, add_user, command, open_memory, session_of, user_of
 from ricordo.cli.output import (
     Output,
     counted,
@@ -60,8 +50,7 @@ def sessions(options: Options, output: Output) -> None:
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
+    add_talk(parser)
     parser.add_argument("-n", "--limit", metavar="N", type=int, help="only the N newest turns")
     parser.add_argument("--before", metavar="NUMBER", type=int, help="only turns before this number")
 
@@ -75,8 +64,7 @@ def show(options: Options, output: Output) -> None:
 
 
 def _window_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
+    add_talk(parser)
     parser.add_argument("--sources", action="store_true", help="name the chunks that answers cite")
 
 

@@ -351,7 +351,6 @@ class LRU(Generic[K, V]):
         return entry[0]
 
     def clear(self) -> None:
-        """Remove all entries."""
         self._entries.clear()
         self.weight = 0.0
 

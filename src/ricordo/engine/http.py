@@ -141,7 +141,6 @@ class Address:
 
     @property
     def host(self) -> str:
-        """The name of the server."""
         return self._parts.hostname or ""
 
     @property

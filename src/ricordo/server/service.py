@@ -163,7 +163,6 @@ class Service:
             listener(owner)
 
     def series(self, tenant_id: str, user_id: str | None, days: int) -> dict[str, Any]:
-        """The daily counts."""
         return self._series.days(tenant_id, user_id, days, now())
 
     def spawn(self, work: Callable[[], None]) -> None:
@@ -188,7 +187,6 @@ class Service:
             memory.catch_up(job.session_id, user_id=job.owner.user_id)
 
     def measure(self) -> None:
-        """Update the gauges."""
         state = self.store.health().spool
         self.metrics.degraded.set(bool(self.not_kept_since or (state and state.degraded)))
         self.metrics.spool_depth.set(state.depth if state else 0)
@@ -287,12 +285,10 @@ class RequestUser:
 
     @property
     def memory(self) -> Memory:
-        """The tenant's memory."""
         return self.service.memory(self.caller.tenant_id)
 
     @property
     def chat(self) -> Chat:
-        """The tenant's chat."""
         return self.service.chat(self.caller.tenant_id)
 
     @property

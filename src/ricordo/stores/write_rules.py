@@ -308,7 +308,6 @@ def new_job(owner: Owner, kind: str, session_id: str, due_at: datetime) -> Job:
 
 
 def taken(job: Job, worker: str, until: datetime) -> Job:
-    """A job that a worker has leased."""
     return replace(job, attempts=job.attempts + 1, leased_by=worker, leased_until=until)
 
 
@@ -318,7 +317,6 @@ def holds(stored: Job | None, job: Job) -> bool:
 
 
 def extended(stored: Job, until: datetime) -> Job:
-    """A job with a longer lease."""
     return replace(stored, leased_until=until)
 
 

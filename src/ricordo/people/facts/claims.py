@@ -103,7 +103,6 @@ class Claim:
 
     @property
     def source(self) -> Source:
-        """The message and the quote."""
         return Source(self.said.id, self.said.session_id, self.quote)
 
 

@@ -37,7 +37,6 @@ class Statement:
 
     @property
     def words(self) -> tuple[str, str]:
-        """The claim and its language."""
         language = self.fact.language if self.fact else self.candidate.language if self.candidate else ""
         return self.text, language
 
@@ -50,12 +49,10 @@ class Statement:
 
     @property
     def made_by(self) -> str:
-        """The extractor of the claim."""
         return self.fact.made_by if self.fact else self.candidate.made_by if self.candidate else ""
 
     @property
     def source(self) -> Source | None:
-        """The message and the quote."""
         if self.candidate:
             return self.candidate.source
         assert self.fact is not None

@@ -63,7 +63,6 @@ class SessionSizes:
         return tokens
 
     def forget(self, owner: Owner) -> None:
-        """Drop the cached sizes of an owner."""
         with self._lock:
             self._known.remove_where(lambda key: key[0] == owner)
 
@@ -257,7 +256,6 @@ class Untitled:
         self._looked_at.put((owner, session_id), turns)
 
     def forget(self, owner: Owner) -> None:
-        """Drop the entries of an owner."""
         self._looked_at.remove_where(lambda key: key[0] == owner)
 
 

@@ -353,5 +353,4 @@ def _messages(blocks: Sequence[Block]) -> Messages:
 
 
 def put_topics(transaction: Transaction, key: Key, topics: Sequence[Topic]) -> None:
-    """Write topics by id."""
     transaction.send_many(sql.PUT_TOPIC, [{**key, **TOPIC_ROWS.named(topic)} for topic in topics])

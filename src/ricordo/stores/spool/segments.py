@@ -112,7 +112,6 @@ class Segments:
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
         return sum(segment.size for segment in list(self._segments))
 
     def append(self, record: bytes) -> Segment:
