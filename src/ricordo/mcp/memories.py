@@ -5,7 +5,7 @@ from an argument of a tool: a user id in an argument is only compared.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -217,17 +217,8 @@ def message_memory(
 
 
 def session_message(turn: Turn, message: Message) -> SpokenOut:
-    return SpokenOut(
-        id=memory_id("message", message.id),
-        turn_number=turn.turn_number,
-        role=message.role,
-        content=message.content,
-        created_at=message.created_at,
-        name=message.name,
-        tool_calls=[dict(call) for call in message.tool_calls],
-        tool_call_id=message.tool_call_id,
-        metadata=dict(message.metadata),
-    )
+    placed = {"id": memory_id("message", message.id), "turn_number": turn.turn_number}
+    return SpokenOut.model_validate(asdict(message) | placed)
 
 
 def session_summary(info: SessionInfo) -> ToolSession:

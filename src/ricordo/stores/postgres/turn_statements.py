@@ -177,20 +177,20 @@ TURNS_PAGE = """
 
 SESSION = f"SELECT {SESSION_ROWS.columns} FROM ricordo.sessions WHERE {OF_SESSION}"
 
-SESSIONS = f"""
+_SESSIONS = f"""
     SELECT {SESSION_ROWS.columns} FROM ricordo.sessions
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
       AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
-    ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s
 """
+_BY_ACTIVITY = "ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s"
+
+SESSIONS = f"{_SESSIONS} {_BY_ACTIVITY}"
 
 SESSIONS_BEFORE = f"""
-    SELECT {SESSION_ROWS.columns} FROM ricordo.sessions
-    WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
-      AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
+    {_SESSIONS}
       AND active_day <= %(before_active_at)s / 86400000000
       AND (last_active_at, session_id) < (%(before_active_at)s, %(before_id)s::text)
-    ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s
+    {_BY_ACTIVITY}
 """
 
 SESSION_MARKS = """

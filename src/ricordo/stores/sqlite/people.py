@@ -52,19 +52,14 @@ WHERE owner = ? AND session_id = ?
 
 # ── summaries ────────────────────────────────────────────────────────────────────────────────────────
 
-SUMMARIES = f"""
-SELECT {SUMMARY_ROWS.columns} FROM summaries
-WHERE owner = :owner AND (:session_id IS NULL OR session_id = :session_id)
-  AND (:agent_id IS NULL OR agent_id = :agent_id) AND (:kind IS NULL OR kind = :kind)
-ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT :limit
-"""
-
 SUMMARIES_OF_SESSION = f"""
 SELECT {SUMMARY_ROWS.columns} FROM summaries
 WHERE owner = :owner AND session_id = :session_id
   AND (:agent_id IS NULL OR agent_id = :agent_id) AND (:kind IS NULL OR kind = :kind)
 ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT :limit
 """
+
+SUMMARIES = SUMMARIES_OF_SESSION.replace(" AND session_id = :session_id", "")
 
 ADD_SUMMARY = f"""
 INSERT INTO summaries (owner, {SUMMARY_ROWS.columns}) VALUES (?, {SUMMARY_ROWS.marks})
