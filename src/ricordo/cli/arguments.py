@@ -190,10 +190,10 @@ def add_address(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", metavar="N", type=int, help="default: 8377; 0 for any free port")
 
 
-def user_of(options: Options) -> str:
+def user_of(options: Options, remedy: str = "give --user ID or set RICORDO_USER") -> str:
     """The user that was given; an error if there is none."""
     if options.user is None:
-        raise ValidationError("user", "is missing; give --user ID or set RICORDO_USER")
+        raise ValidationError("user", f"is missing; {remedy}")
     return str(options.user)
 
 

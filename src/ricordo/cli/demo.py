@@ -8,7 +8,7 @@ import argparse
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,16 +17,7 @@ from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.text import Text
 
-from ricordo.cli.arguments import (
-    OK,
-    Options,
-    add_address,
-    add_llm,
-    chosen_settings,
-    command,
-    needs,
-    stop_on_signal,
-)
+from ricordo.cli.arguments import OK, Options, add_address, add_llm, chosen_settings, command, needs, stop_on_signal
 from ricordo.cli.output import Output, Step, printable
 from ricordo.cli.story import LANGUAGES, SETTLE_SECONDS, lessons, past_sessions, run_story, suggestions
 from ricordo.errors import SettingsError, ValidationError
@@ -100,11 +91,8 @@ def _serve(database: str, options: Options, output: Output) -> None:
 
 
 def _open_and_seed(database: str, settings: "Settings", user_id: str, step: Step) -> None:
-    store = store_for(database)
-    try:
+    with closing(store_for(database)) as store:
         seed(store, settings, user_id, step)
-    finally:
-        store.close()
 
 
 class _FixedClock:

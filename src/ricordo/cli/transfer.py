@@ -15,17 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.text import Text
 
-from ricordo.cli.arguments import (
-    FAILED,
-    OK,
-    Options,
-    add_agent,
-    add_user,
-    command,
-    has_database,
-    open_memory,
-    user_of,
-)
+from ricordo.cli.arguments import FAILED, OK, Options, add_agent, add_user, command, has_database, open_memory, user_of
 from ricordo.cli.hook import database, personal_user
 from ricordo.cli.output import Output, counted, local_time, one_line, printable, table
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
@@ -111,7 +101,8 @@ def _import_foreign(options: Options, output: Output) -> int:
         options.user = options.user or personal_user()
         if "://" not in options.db:
             Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    user_id = options.user if form in (None, OWN) else _required_user(options)
+    whose = "give --user ID for the user these conversations belong to"
+    user_id = options.user if form in (None, OWN) else user_of(options, whose)
     if (options.dry_run or form is None) and not has_database(options):
         options.db = "memory:"  # a dry run, and a file that will be refused, must create no database
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
@@ -131,12 +122,6 @@ def _import_foreign(options: Options, output: Output) -> int:
     line += f" {would}, {report.turns_completed} completed, {report.turns_known} known"
     output.document(as_json(report), line, *[Text(f"refused: {printable(each)}", "red") for each in report.errors])
     return FAILED if report.problem_count else OK
-
-
-def _required_user(options: Options) -> str:
-    if options.user is None:
-        raise ValidationError("user", "is missing; give --user ID for the user these conversations belong to")
-    return str(options.user)
 
 
 def _is_own(path: str) -> bool:

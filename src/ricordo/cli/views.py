@@ -175,7 +175,8 @@ def hits_view(hits: "Hits") -> list[RenderableType]:
         filled = round(hit.score * SCORE_BAR)
         bar = Text("━" * filled, "bright_cyan") + Text("─" * (SCORE_BAR - filled), "dim")
         who = Text(printable(hit.message.name or hit.message.role), f"bold {ROLE_COLOURS[hit.message.role]}")
-        rows.add_row(f"{hit.score:.2f}", bar, Text(local_time(hit.message.created_at), "dim"), who, _found(hit))
+        said = Group(Text(one_line(hit.text, MAX_MESSAGE)), Text(printable(" · ".join(hit.reasons)), "dim cyan"))
+        rows.add_row(f"{hit.score:.2f}", bar, Text(local_time(hit.message.created_at), "dim"), who, said)
     if not hits:
         return ["nothing was found", *_notes(hits)]
     return [rows, *_notes(hits), Text(f"searched with {printable(hits.embedder)}", "dim")]
@@ -200,10 +201,6 @@ def hit_json(hit: "Hit") -> dict[str, Any]:
         "topic_id": hit.topic_id,
         **message_json(hit.message),
     }
-
-
-def _found(hit: "Hit") -> RenderableType:
-    return Group(Text(one_line(hit.text, MAX_MESSAGE)), Text(printable(" · ".join(hit.reasons)), "dim cyan"))
 
 
 def _notes(hits: "Hits") -> list[RenderableType]:

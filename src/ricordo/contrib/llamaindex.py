@@ -23,7 +23,7 @@ from ricordo.errors import BudgetError
 from ricordo.languages.registry import memory_words
 from ricordo.limits import check_id
 from ricordo.memory import Memory
-from ricordo.records.turns import DEFAULT_AGENT, Message, Turn
+from ricordo.records.turns import DEFAULT_AGENT, Message
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 from ricordo.session import Session
 
@@ -371,9 +371,10 @@ class RicordoMemory(BaseMemory):
         if not question.strip():
             return [from_message(message) for message in session.window().messages]
         budget = max((self.token_limit or self._memory.settings.budget.model_limit) - initial_token_count, 0)
-        after = [from_message(step) for step in asked.steps] if asked else []
+        steps = asked.steps if asked else ()
+        after = [from_message(step) for step in steps]
         try:
-            context = session.context(question, budget=max(budget - _tokens(asked), 0))
+            context = session.context(question, budget=max(budget - sum(step.tokens for step in steps), 0))
         except BudgetError as error:  # not even the safety rules fit: only the question is sent, and a warning logged
             log.warning("context does not fit: %s", error, extra={"operation": "context", "user_id": self.user_id})
             return [ChatMessage(content=question), *after] if asked else []
@@ -404,7 +405,3 @@ class RicordoMemory(BaseMemory):
 
     def _history(self) -> History:
         return History(self._memory, self.session_id, user_id=self.user_id, agent_id=self.agent_id)
-
-
-def _tokens(asked: Turn | None) -> int:
-    return sum(step.tokens for step in asked.steps) if asked else 0

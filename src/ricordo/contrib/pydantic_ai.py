@@ -99,7 +99,7 @@ class RicordoConversations(ConversationStore):
             if stored is None or stored.revision != expected_revision:
                 return False
             items.remove(RECORDS, conversation_id)
-            parents = {item.key: _parent(item) for item in items.find(ENTRIES)}
+            parents = {item.key: item.body.partition(b"\n")[0].decode() or None for item in items.find(ENTRIES)}
             others = [_record.validate_json(item.body) for item in items.find(RECORDS)]
             for gone in parents.keys() - _reached(others, parents):
                 items.remove(ENTRIES, gone)
@@ -181,7 +181,7 @@ class RicordoMemory(AbstractCapability[Any]):
         mine = RicordoMemory(
             self._memory,
             user_id=user_of(self._user_source, ctx),
-            session_id=_conversation(ctx) if self._where is None else user_of(self._where, ctx),
+            session_id=str(ctx.conversation_id) if self._where is None else user_of(self._where, ctx),
             agent_id=self._agent_id,
             budget=self._budget,
             on_crisis=self._on_crisis,
@@ -254,10 +254,6 @@ def recent_turns(
     return process
 
 
-def _conversation(ctx: RunContext[Any]) -> str:
-    return str(ctx.conversation_id)
-
-
 def _tag(scope: str | None) -> str:
     return "" if scope is None else f"={scope}"
 
@@ -271,10 +267,6 @@ def _entry_item(entry: ConversationEntry, conversation_id: str) -> StoredItem:
     """The parent's id precedes the message, so that a chain can be followed without parsing messages."""
     body = ModelMessagesTypeAdapter.dump_json([entry.message])
     return StoredItem(ENTRIES, entry.id, f"{entry.parent_id or ''}\n".encode() + body, conversation_id)
-
-
-def _parent(item: StoredItem) -> str | None:
-    return item.body.partition(b"\n")[0].decode() or None
 
 
 def _entry(entry_id: str, kept: bytes) -> ConversationEntry:

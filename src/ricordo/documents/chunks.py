@@ -301,7 +301,7 @@ def read_pdf(data: bytes, name: str, *, password: str | None = None, bounds: Bou
         # A damaged file breaks the parser in many ways with one remedy.
         problem = f"cannot be read as a PDF ({type(broken).__name__}): export it again"
         raise _refusal(name, problem, "file_damaged") from broken
-    cleaned = [_joined(lines) for lines in _without_running_titles(pages)]
+    cleaned = [_HYPHEN.sub("", "\n".join(lines)).strip() for lines in _without_running_titles(pages)]
     letters = sum(character.isalnum() for page in cleaned for character in page)
     if letters < _LEAST_LETTERS:
         problem = "holds no text, only images: run text recognition (OCR) on it, then add it again"
@@ -364,7 +364,3 @@ def _edges(lines: Sequence[str]) -> set[int]:
 def _shape(line: str) -> str:
     """The line with its numbers replaced by 0: "page 3 of 9" is equal on every page."""
     return _DIGITS.sub("0", line)
-
-
-def _joined(lines: Sequence[str]) -> str:
-    return _HYPHEN.sub("", "\n".join(lines)).strip()

@@ -100,8 +100,7 @@ class RowFormat(Generic[R]):
     """The rows of one kind of record: its columns in order, each with the field that it holds.
 
     A column has the name of its field, unless `renamed` says otherwise. The first column that holds the field `id`
-    names a record that cannot be read back. `marks` and `parameters` stand for the values in a statement.
-    With `sparse` an empty list is NULL.
+    names a record that cannot be read back. With `sparse` an empty list is NULL.
     """
 
     def __init__(
@@ -117,8 +116,6 @@ class RowFormat(Generic[R]):
     ) -> None:
         self._names = columns.split(", ")
         self.columns = columns
-        self.marks = ", ".join("?" * len(self._names))
-        self.parameters = ", ".join(f"%({name})s" for name in self._names)
         paths = [renamed.get(column, column) for column in self._names]
         self._values = attrgetter(*paths)
         self._fields = [path.rpartition(".")[2] for path in paths]
@@ -127,6 +124,16 @@ class RowFormat(Generic[R]):
         self._write = [write for write, _ in codes]
         self._read = [(field, read) for field, (_, read) in zip(self._fields, codes, strict=True) if read is not _same]
         self._make, self._name, self._remedy = make or kind, name or kind.__name__.lower(), remedy
+
+    def by_place(self, *key: str) -> str:
+        """The columns and values of an insert for `write`, after those of the key: by default the owner."""
+        names = (*(key or ("owner",)), *self._names)
+        return f"({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+
+    def by_name(self, *key: str) -> str:
+        """The same for `named`."""
+        names = (*(key or ("owner",)), *self._names)
+        return f"({', '.join(names)}) VALUES ({', '.join(f'%({name})s' for name in names)})"
 
     def overwritten(self, *key: str) -> str:
         """The assignments of an insert that meets an existing row: all columns but those of its key."""

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.limits import check_id
@@ -16,6 +17,8 @@ from ricordo.records.derived import Fact, FactChange
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, SessionInfo, Turn, message_id, turn_id_of
 from ricordo.records.values import record
+
+T = TypeVar("T")
 
 # What `erase` reports, in this order.
 ERASED = (
@@ -393,10 +396,10 @@ def _when(planned: datetime | None, wished_for: datetime | None, *, postpone: bo
     return planned if wished_for is None else min(planned, wished_for)
 
 
-def by_topic(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    """Turns by the topic that they belong to; those without a topic are left out."""
-    found: dict[str, list[Turn]] = {}
-    for turn in turns:
-        if turn.topic_id:
-            found.setdefault(turn.topic_id, []).append(turn)
+def grouped(values: Iterable[T], key: Callable[[T], str | None]) -> dict[str, list[T]]:
+    """Values by their key, in order; those with an empty key are left out."""
+    found: dict[str, list[T]] = {}
+    for value in values:
+        if name := key(value):
+            found.setdefault(name, []).append(value)
     return found

@@ -218,7 +218,8 @@ def write_session_summary(
     made = summarise_session(redacted, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
-    moment, origin = _last_turn_time(turns, session), least_trusted(_origins(turns))
+    moment = max((turn.created_at for turn in turns), default=session.last_active_at)  # not when it was written
+    origin = least_trusted(_origins(turns))
     summary = replace(_summary(engine, made, "session", turns[-1], moment, origin), agent_id=session.agent_id)
     if not store_summary(engine, owner, summary, turns, unfit):
         again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
@@ -234,11 +235,6 @@ def _without_open_turn(turns: Sequence["Turn"]) -> Sequence["Turn"]:
     """
     answers = len(turns) > 1 and not turns[-2].is_open
     return turns[:-1] if answers and turns[-1].is_open else turns
-
-
-def _last_turn_time(turns: Sequence["Turn"], session: "SessionInfo") -> datetime:
-    """The date of the last turn: a summary is dated by the conversation, not by when it was written."""
-    return max((turn.created_at for turn in turns), default=session.last_active_at)
 
 
 class Untitled:

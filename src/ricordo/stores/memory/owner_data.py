@@ -122,7 +122,7 @@ class MemorySession:
 
     def change_topics(self, turns: Iterable[Turn], change: Callable[[Topic, list[Turn]], Topic]) -> None:
         """Change the figures of the topics of these turns."""
-        groups = write_rules.by_topic(turns)
+        groups = write_rules.grouped(turns, lambda turn: turn.topic_id)
         changed = tuple(change(topic, groups[topic.id]) for topic in self.shelf.topics if topic.id in groups)
         if changed:
             self.shelf = topic_rules.shelf_after(self.shelf, TopicChange(self.shelf.revision, put=changed))

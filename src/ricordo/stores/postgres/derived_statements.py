@@ -33,8 +33,7 @@ MOVE_TOPICS = f"""
 TOUCH_TOPICS = f"UPDATE ricordo.sessions SET topics_revision = topics_revision + 1 WHERE {OF_SESSION}"
 
 PUT_TOPIC = f"""
-    INSERT INTO ricordo.topics (owner, session_id, {TOPIC_ROWS.columns})
-    VALUES (%(owner)s, %(session_id)s, {TOPIC_ROWS.parameters})
+    INSERT INTO ricordo.topics {TOPIC_ROWS.by_name("owner", "session_id")}
     ON CONFLICT (owner, session_id, topic_id) DO UPDATE SET {TOPIC_ROWS.overwritten("topic_id")}
 """
 
@@ -104,10 +103,7 @@ MESSAGES_OF_TURNS = f"""
 
 # -- archive -----------------------------------------------------------------------------------------------------
 
-ADD_BLOCK = f"""
-    INSERT INTO ricordo.blocks (owner, session_id, {BLOCK_ROWS.columns})
-    VALUES (%(owner)s, %(session_id)s, {BLOCK_ROWS.parameters})
-"""
+ADD_BLOCK = f"INSERT INTO ricordo.blocks {BLOCK_ROWS.by_name('owner', 'session_id')}"
 
 REWRITE_BLOCK = f"""
     UPDATE ricordo.blocks SET turn_numbers = %(turn_numbers)s, body = %(body)s
@@ -233,7 +229,7 @@ NEXT_FACTS_REVISION = """
 """
 
 PUT_FACT = f"""
-    INSERT INTO ricordo.facts (owner, {FACT_ROWS.columns}) VALUES (%(owner)s, {FACT_ROWS.parameters})
+    INSERT INTO ricordo.facts {FACT_ROWS.by_name()}
     ON CONFLICT (owner, agent_id, fact_id) DO UPDATE SET {FACT_ROWS.overwritten("agent_id", "fact_id")}
 """
 
@@ -261,10 +257,7 @@ SUMMARIES = f"""
     ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT %(limit)s
 """
 
-ADD_SUMMARY = f"""
-    INSERT INTO ricordo.summaries (owner, {SUMMARY_ROWS.columns}) VALUES (%(owner)s, {SUMMARY_ROWS.parameters})
-    ON CONFLICT DO NOTHING
-"""
+ADD_SUMMARY = f"INSERT INTO ricordo.summaries {SUMMARY_ROWS.by_name()} ON CONFLICT DO NOTHING"
 
 DELETE_SUMMARIES = of_sessions("summaries")
 
@@ -280,10 +273,7 @@ FLAGS = f"""
     ORDER BY created_at DESC, flag_id DESC LIMIT %(limit)s
 """
 
-ADD_FLAG = f"""
-    INSERT INTO ricordo.flags (owner, {FLAG_ROWS.columns}) VALUES (%(owner)s, {FLAG_ROWS.parameters})
-    ON CONFLICT DO NOTHING
-"""
+ADD_FLAG = f"INSERT INTO ricordo.flags {FLAG_ROWS.by_name()} ON CONFLICT DO NOTHING"
 
 SET_FLAG = f"""
     UPDATE ricordo.flags SET state = %(state)s WHERE owner = %(owner)s AND flag_id = %(flag_id)s

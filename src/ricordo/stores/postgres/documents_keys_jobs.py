@@ -14,14 +14,7 @@ from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import CHUNK_ROWS, DOCUMENT_ROWS, JOB_ROWS, KEY_ROWS
 from ricordo.stores.postgres.people import add_owner, delete_idle_owner, first_row, lock_owner
-from ricordo.stores.postgres.transaction import (
-    LONG_TIMEOUT,
-    PostgresPart,
-    Row,
-    Transaction,
-    as_bigint,
-    script,
-)
+from ricordo.stores.postgres.transaction import LONG_TIMEOUT, PostgresPart, Row, Transaction, as_bigint, script
 from ricordo.stores.postgres.turn_statements import OF_SESSION
 from ricordo.stores.turn_rows import ENDLESS, micros
 
@@ -39,15 +32,11 @@ DOCUMENTS = f"""
     ORDER BY created_at DESC, document_id DESC LIMIT %(limit)s
 """
 
-ADD_DOCUMENT = f"""
-    INSERT INTO ricordo.documents (owner, {DOCUMENT_ROWS.columns}) VALUES (%(owner)s, {DOCUMENT_ROWS.parameters})
-"""
+ADD_DOCUMENT = f"INSERT INTO ricordo.documents {DOCUMENT_ROWS.by_name()}"
 
 DELETE_DOCUMENT = "DELETE FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s"
 
-ADD_CHUNK = f"""
-    INSERT INTO ricordo.chunks (owner, {CHUNK_ROWS.columns}) VALUES (%(owner)s, {CHUNK_ROWS.parameters})
-"""
+ADD_CHUNK = f"INSERT INTO ricordo.chunks {CHUNK_ROWS.by_name()}"
 
 CHUNKS = f"""
     SELECT {CHUNK_ROWS.columns} FROM ricordo.chunks
@@ -71,9 +60,7 @@ SET_VECTORS = """
 
 # -- keys --------------------------------------------------------------------------------------------------------
 
-ADD_KEY = f"""
-    INSERT INTO ricordo.api_keys (owner, {KEY_ROWS.columns}) VALUES (%(owner)s, {KEY_ROWS.parameters})
-"""
+ADD_KEY = f"INSERT INTO ricordo.api_keys {KEY_ROWS.by_name()}"
 
 REVOKE_KEY = """
     UPDATE ricordo.api_keys SET revoked_at = %(now)s
@@ -97,7 +84,7 @@ LOCK_JOB = f"""
 
 JOBS = f"SELECT {JOB_ROWS.columns} FROM ricordo.jobs WHERE owner = %(owner)s ORDER BY kind, session_id"
 
-ADD_JOB = f"INSERT INTO ricordo.jobs (owner, {JOB_ROWS.columns}) VALUES (%(owner)s, {JOB_ROWS.parameters})"
+ADD_JOB = f"INSERT INTO ricordo.jobs {JOB_ROWS.by_name()}"
 
 SET_JOB = f"""
     {ADD_JOB}

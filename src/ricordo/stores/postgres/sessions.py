@@ -14,15 +14,10 @@ from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.postgres import derived_statements, owner_statements, people, topics
 from ricordo.stores.postgres import turn_statements as sql
-from ricordo.stores.postgres.transaction import (
-    Cursor,
-    PostgresPart,
-    Transaction,
-    as_bigint,
-    long_script,
-)
+from ricordo.stores.postgres.transaction import Cursor, PostgresPart, Transaction, as_bigint, long_script
 from ricordo.stores.postgres.turns import lock_session, session_row, unless_erased
 from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, micros
+from ricordo.stores.write_rules import grouped
 
 
 class PostgresSessions(PostgresPart):
@@ -173,9 +168,7 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
     touched = {"owner": owner.key, "session_ids": sorted(locked)}
     places = {"session_ids": [session_id for session_id, _ in expired], "numbers": [number for _, number in expired]}
     deleted = transaction.send(sql.DELETE_EXPIRED_TURNS, {**past, **places})
-    lost: dict[str, list[topics.DeletedTurn]] = {}
-    for turn in (topics.DeletedTurn(*row) for row in deleted):
-        lost.setdefault(turn.session_id, []).append(turn)
+    lost = grouped((topics.DeletedTurn(*row) for row in deleted), lambda turn: turn.session_id)
     transaction.send_many(
         sql.SHRINK_SESSION,
         [{"owner": owner.key, "session_id": name, "gone": len(turns)} for name, turns in sorted(lost.items())],

@@ -16,16 +16,9 @@ from ricordo.stores.archive.block import DamagedBlock, MessageRow
 from ricordo.stores.derived_rows import BLOCK_ROWS, TOPIC_ROWS
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import turn_statements
-from ricordo.stores.postgres.transaction import (
-    PostgresPart,
-    Row,
-    Transaction,
-    long_script,
-    named,
-    script,
-)
+from ricordo.stores.postgres.transaction import PostgresPart, Row, Transaction, long_script, named, script
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
-from ricordo.stores.write_rules import by_topic
+from ricordo.stores.write_rules import grouped
 
 VECTORS_PER_PAGE = 1000
 INDEXED_PER_PAGE = 8000
@@ -247,7 +240,7 @@ def _change_topics(
     transaction: Transaction, key: Key, turns: Iterable[Turn], change: Callable[[Topic, list[Turn]], Topic]
 ) -> None:
     """Change the figures of the topics of these turns, in the transaction that changes the turns."""
-    groups = by_topic(turns)
+    groups = grouped(turns, lambda turn: turn.topic_id)
     if not groups:
         return
     shelf = to_shelf(transaction.send(sql.TOPICS, key).fetchall())
@@ -284,10 +277,7 @@ def _locked_turns(transaction: Transaction, owner: Owner, session_id: str, numbe
 def _shrink_topics(
     transaction: Transaction, owner: Owner, key: Key, deleted: Sequence[DeletedTurn], archived: Messages
 ) -> None:
-    lost: dict[str, list[DeletedTurn]] = {}
-    for turn in deleted:
-        if turn.topic_id:
-            lost.setdefault(turn.topic_id, []).append(turn)
+    lost = grouped(deleted, lambda turn: turn.topic_id)
     if not lost:
         return
     shelf = transaction.send(sql.TOPICS, key)

@@ -132,8 +132,7 @@ PUT_PASSAGE = """
 # -- importing a session -----------------------------------------------------------------------------------------
 
 INSERT_SESSION = f"""
-    INSERT INTO ricordo.sessions (owner, tenant_id, oldest_at, {SESSION_ROWS.columns})
-    VALUES (%(owner)s, %(tenant_id)s, %(oldest_at)s, {SESSION_ROWS.parameters})
+    INSERT INTO ricordo.sessions {SESSION_ROWS.by_name("owner", "tenant_id", "oldest_at")}
     ON CONFLICT (owner, session_id) DO UPDATE SET oldest_at = least(sessions.oldest_at, excluded.oldest_at)
     WHERE sessions.owner = %(owner)s
 """

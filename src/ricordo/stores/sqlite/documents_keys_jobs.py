@@ -28,11 +28,11 @@ WHERE owner = ? AND (created_at, document_id) < (?, ?)
 ORDER BY created_at DESC, document_id DESC LIMIT ?
 """
 
-ADD_DOCUMENT = f"INSERT INTO documents (owner, {DOCUMENT_ROWS.columns}) VALUES (?, {DOCUMENT_ROWS.marks})"
+ADD_DOCUMENT = f"INSERT INTO documents {DOCUMENT_ROWS.by_place()}"
 
 DROP_DOCUMENT = "DELETE FROM documents WHERE owner = ? AND document_id = ?"
 
-ADD_CHUNK = f"INSERT INTO chunks (owner, {CHUNK_ROWS.columns}) VALUES (?, {CHUNK_ROWS.marks})"
+ADD_CHUNK = f"INSERT INTO chunks {CHUNK_ROWS.by_place()}"
 
 ALL_CHUNKS = f"SELECT {CHUNK_ROWS.columns} FROM chunks WHERE owner = ? ORDER BY document_id, position"
 
@@ -51,7 +51,7 @@ SET_VECTOR = "UPDATE chunks SET vector = ?, embedder = ? WHERE owner = ? AND chu
 
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────
 
-ADD_KEY = f"INSERT INTO api_keys (owner, {KEY_ROWS.columns}) VALUES (?, {KEY_ROWS.marks})"
+ADD_KEY = f"INSERT INTO api_keys {KEY_ROWS.by_place()}"
 
 REVOKE_KEY = "UPDATE api_keys SET revoked_at = ? WHERE owner = ? AND key_id = ? AND revoked_at IS NULL"
 
@@ -66,7 +66,7 @@ JOB = f"SELECT {JOB_ROWS.columns} FROM jobs WHERE owner = ? AND kind = ? AND ses
 
 JOBS = f"SELECT {JOB_ROWS.columns} FROM jobs WHERE owner = ? ORDER BY kind, session_id"
 
-PUT_JOB = f"INSERT OR REPLACE INTO jobs (owner, {JOB_ROWS.columns}) VALUES (?, {JOB_ROWS.marks})"
+PUT_JOB = f"INSERT OR REPLACE INTO jobs {JOB_ROWS.by_place()}"
 
 DROP_JOB = "DELETE FROM jobs WHERE owner = ? AND kind = ? AND session_id = ?"
 

@@ -39,7 +39,7 @@ ON CONFLICT (owner, agent_id) DO UPDATE SET revision = revision + 1
 
 SET_PEOPLE = "INSERT INTO people (owner, agent_id, revision) VALUES (?, ?, ?)"
 
-PUT_FACT = f"INSERT OR REPLACE INTO facts (owner, {FACT_ROWS.columns}) VALUES (?, {FACT_ROWS.marks})"
+PUT_FACT = f"INSERT OR REPLACE INTO facts {FACT_ROWS.by_place()}"
 
 DROP_FACT = "DELETE FROM facts WHERE owner = ? AND agent_id = ? AND fact_id = ?"
 
@@ -61,10 +61,7 @@ ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT :limit
 
 SUMMARIES = SUMMARIES_OF_SESSION.replace(" AND session_id = :session_id", "")
 
-ADD_SUMMARY = f"""
-INSERT INTO summaries (owner, {SUMMARY_ROWS.columns}) VALUES (?, {SUMMARY_ROWS.marks})
-ON CONFLICT DO NOTHING
-"""
+ADD_SUMMARY = f"INSERT INTO summaries {SUMMARY_ROWS.by_place()} ON CONFLICT DO NOTHING"
 
 DROP_SUMMARY = "DELETE FROM summaries WHERE owner = ? AND summary_id = ?"
 
@@ -78,7 +75,7 @@ WHERE owner = :owner AND (:state IS NULL OR state = :state)
 ORDER BY created_at DESC, flag_id DESC LIMIT :limit
 """
 
-ADD_FLAG = f"INSERT INTO flags (owner, {FLAG_ROWS.columns}) VALUES (?, {FLAG_ROWS.marks}) ON CONFLICT DO NOTHING"
+ADD_FLAG = f"INSERT INTO flags {FLAG_ROWS.by_place()} ON CONFLICT DO NOTHING"
 
 SET_FLAG = f"UPDATE flags SET state = ? WHERE owner = ? AND flag_id = ? RETURNING {FLAG_ROWS.columns}"
 

@@ -17,7 +17,7 @@ from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view,
 from ricordo.stores.sqlite.database import WriteConnection
 from ricordo.stores.sqlite.turn_statements import ARCHIVED, COUNTED, NUMBERED
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
-from ricordo.stores.write_rules import by_topic
+from ricordo.stores.write_rules import grouped
 
 # ── topics and archive ───────────────────────────────────────────────────────────────────────────────
 
@@ -45,7 +45,7 @@ TOUCH_SHELF = "UPDATE sessions SET topics_revision = topics_revision + 1 WHERE o
 
 # In its place, not as a new row at the end of the table: every turn changes its topic.
 PUT_TOPIC = f"""
-INSERT INTO topics (owner, session_id, {TOPIC_ROWS.columns}) VALUES (?, ?, {TOPIC_ROWS.marks})
+INSERT INTO topics {TOPIC_ROWS.by_place("owner", "session_id")}
 ON CONFLICT (owner, session_id, topic_id) DO UPDATE
 SET {TOPIC_ROWS.overwritten("topic_id")}
 """
@@ -73,9 +73,7 @@ MESSAGES_OF_TURNS = f"SELECT turn_number, {COUNTED} FROM turns WHERE {NUMBERED}"
 
 TURNS_NUMBERED = f"SELECT {TURN_COLUMNS} FROM turns WHERE {NUMBERED} ORDER BY turn_number"
 
-ADD_BLOCK = f"""
-INSERT INTO blocks (owner, session_id, {BLOCK_ROWS.columns}) VALUES (?, ?, {BLOCK_ROWS.marks})
-"""
+ADD_BLOCK = f"INSERT INTO blocks {BLOCK_ROWS.by_place('owner', 'session_id')}"
 
 SET_BLOCK = "UPDATE blocks SET turn_numbers = ?, body = ? WHERE owner = ? AND session_id = ? AND block_id = ?"
 
@@ -232,12 +230,9 @@ class SqliteTopics(SqlitePart[Connections]):
         """Drop text that a block also holds: never the only copy, should the block be damaged."""
         key = key_of(owner, session_id)
         rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(turn_numbers)))).fetchall()
-        plain: dict[str, list[Turn]] = {}
-        for turn in to_turns(writer, owner, rows):
-            if turn.block_id and not turn.archived:
-                plain.setdefault(turn.block_id, []).append(turn)
+        plain = [turn for turn in to_turns(writer, owner, rows) if not turn.archived]
         went = 0
-        for block_id, turns in plain.items():
+        for block_id, turns in grouped(plain, lambda turn: turn.block_id).items():
             for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
                 held = sorted(topic_rules.holds(BLOCK_ROWS.read(row), turns))
                 went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
@@ -288,7 +283,7 @@ def _change_topics(
 ) -> None:
     """Change the figures of the topics of these turns, in the transaction that changes the turns."""
     touched = False
-    for topic_id, group in by_topic(turns).items():
+    for topic_id, group in grouped(turns, lambda turn: turn.topic_id).items():
         topic = _topic(writer, key, topic_id)
         if topic is not None:
             writer.execute(sql.PUT_TOPIC, (*key, *TOPIC_ROWS.write(change(topic, group))))
@@ -299,10 +294,7 @@ def _change_topics(
 
 def update_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> None:
     """Recount topics that lost turns; delete one that lost all of them."""
-    lost: dict[str, list[Any]] = {}
-    for row in gone:
-        if row[2]:
-            lost.setdefault(row[2], []).append(row)
+    lost = grouped(gone, lambda row: row[2])
     for topic_id, rows in lost.items():
         topic = _topic(writer, key, topic_id)
         if topic is None:

@@ -103,9 +103,7 @@ WHERE owner = ? AND session_id = ? AND last_turn = ?
 
 ADD_OWNER = "INSERT INTO owners (owner, tenant_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
-ADD_SESSION = f"""
-INSERT INTO sessions (owner, {SESSION_ROWS.columns}) VALUES (?, {SESSION_ROWS.marks})
-"""
+ADD_SESSION = f"INSERT INTO sessions {SESSION_ROWS.by_place()}"
 
 # The session of a first turn, which counts it already; nothing happens to one that is there.
 OPEN_SESSION = """

@@ -20,6 +20,7 @@ from typing import Any
 from ricordo.records.turns import IndexedTurn, Owner, TurnVectors
 from ricordo.stores.sqlite import topics as sql
 from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view
+from ricordo.stores.write_rules import grouped
 
 TURNS_IN_PACK = 32
 _ENTRY = Struct("<B8sI")
@@ -80,10 +81,7 @@ def _with_bodies(rows: Iterable[Any], packs: Mapping[tuple[str, int], Sequence[b
 
 def put(writer: sqlite3.Connection, owner: Owner, vectors: Iterable[TurnVectors]) -> None:
     """Write the vectors of turns that exist, over older ones."""
-    by_session: dict[str, list[TurnVectors]] = defaultdict(list)
-    for each in vectors:
-        by_session[each.session_id].append(each)
-    for session_id, new in by_session.items():
+    for session_id, new in grouped(vectors, lambda each: each.session_id).items():
         key = (owner.key.bytes, session_id)
         numbers = json.dumps([each.turn_number for each in new])
         there = {number for (number,) in writer.execute(sql.NUMBERS_THERE, (*key, numbers))}

@@ -174,6 +174,10 @@ def expire(store: Store, owner: Owner, turns_before: object = None, idle_before:
         pass
 
 
+def _known(store: Store, owner: Owner) -> tuple[object, ...]:
+    return store.people.facts(owner, "tutor"), list(store.people.summaries(owner)), list(store.people.flags(owner))
+
+
 def known_in_every_way(store: Store, owner: Owner) -> tuple[Turn, Turn]:
     """A turn in the lesson and a younger one elsewhere; facts of one, of the other, of both, with flags on all."""
     said = store.turns.append(a_turn(owner, "I moved to Pisa"))
@@ -296,17 +300,9 @@ class UnlearnContract(Contract):
         """Single turns go as they would by age."""
         owner = an_owner()
         known_in_every_way(store, owner)
-        before = (
-            store.people.facts(owner, "tutor"),
-            list(store.people.summaries(owner)),
-            list(store.people.flags(owner)),
-        )
+        before = _known(store, owner)
         assert store.turns.delete(owner, "lesson", [1, 2]) == 2
-        assert (
-            store.people.facts(owner, "tutor"),
-            list(store.people.summaries(owner)),
-            list(store.people.flags(owner)),
-        ) == before
+        assert _known(store, owner) == before
         assert_sound(store, owner.tenant_id)
 
     def test_a_learner_is_told_that_facts_went(self, store: Store) -> None:
@@ -353,22 +349,14 @@ class UnlearnContract(Contract):
         bruno = Owner(anna.tenant_id, "bruno")
         known_in_every_way(store, anna)
         known_in_every_way(store, bruno)
-        spared = (
-            store.people.facts(bruno, "tutor"),
-            list(store.people.summaries(bruno)),
-            list(store.people.flags(bruno)),
-        )
+        spared = _known(store, bruno)
         gone = store.erase(anna)
         assert (gone["facts"], gone["summaries"], gone["flags"]) == (4, 2, 6)
         assert list(store.people.agents(anna)) == []
         assert store.people.facts(anna, "tutor").facts == ()
         assert list(store.people.summaries(anna)) == []
         assert list(store.people.flags(anna)) == []
-        assert (
-            store.people.facts(bruno, "tutor"),
-            list(store.people.summaries(bruno)),
-            list(store.people.flags(bruno)),
-        ) == spared
+        assert _known(store, bruno) == spared
         assert_sound(store, anna.tenant_id)
 
     def test_a_backup_holds_what_is_known(self, store: Store, tmp_path: Path) -> None:
