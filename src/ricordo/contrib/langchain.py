@@ -29,7 +29,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.tool_calls import (
+from ricordo.contrib.shared import (
     UserSource,
     awaited,
     call_of,

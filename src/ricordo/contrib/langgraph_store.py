@@ -28,7 +28,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from ricordo.contrib.tool_calls import (
+from ricordo.contrib.shared import (
     ItemCollection,
     UserSource,
     awaited,

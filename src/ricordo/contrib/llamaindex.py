@@ -18,7 +18,7 @@ from llama_index.core.storage.chat_store.base import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, openai_calls, paired, sessions_of
+from ricordo.contrib.shared import call_of, moment_of, openai_call, openai_calls, paired, sessions_of
 from ricordo.errors import BudgetError
 from ricordo.languages.registry import memory_words
 from ricordo.limits import check_id

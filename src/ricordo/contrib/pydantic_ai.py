@@ -23,7 +23,7 @@ from pydantic_ai.conversation_store import (
 from pydantic_ai.run import AgentRunResult
 
 from ricordo.contrib.pydantic_ai_messages import Step, answer_text, asked_text, composed, last_turns, steps_of
-from ricordo.contrib.tool_calls import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
+from ricordo.contrib.shared import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
 from ricordo.errors import RicordoError
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context

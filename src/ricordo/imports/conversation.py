@@ -1,7 +1,7 @@
 """The records between a foreign format and session documents: conversations, messages and problems; and message trees.
 
 A format's reader returns a conversation as paths of messages, or a problem with its place. How messages become turns,
-and under which ids, is decided for all formats in `ricordo.imports.document`.
+and under which ids, is decided for all formats in `ricordo.imports.session_documents`.
 """
 
 import html

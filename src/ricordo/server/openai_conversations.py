@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ricordo.contrib.agents_items import KEY, WHOLE, KeptItem, items_of, kept_as, turn_of
-from ricordo.contrib.tool_calls import ItemCollection, body_of, path
+from ricordo.contrib.shared import ItemCollection, body_of, path
 from ricordo.errors import ValidationError
 from ricordo.limits import is_id
 from ricordo.records.service import StoredItem

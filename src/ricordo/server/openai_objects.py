@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict
 
-from ricordo.contrib.tool_calls import ItemCollection
+from ricordo.contrib.shared import ItemCollection
 from ricordo.engine.core import new_id
 from ricordo.errors import StoreError, ValidationError
 from ricordo.limits import is_id

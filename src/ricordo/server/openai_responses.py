@@ -14,7 +14,7 @@ from zlib import error as ZlibError  # noqa: N812 - a class
 
 from ricordo.errors import ValidationError
 from ricordo.records.turns import Message, Owner, Turn, message_id
-from ricordo.server.conversations import item_id_of, shown_item, text_part
+from ricordo.server.openai_conversations import item_id_of, shown_item, text_part
 from ricordo.server.problems import openai_error
 from ricordo.server.sent_messages import text_of
 from ricordo.server.streams import AnswerStream

@@ -1,7 +1,7 @@
 """Routes in OpenAI's format: models, chat completions with memory, and embeddings, for any OpenAI client.
 
-The last user message is the question; `ricordo.server.completions` composes the prompt around it. One of the configured
-models answers, or else the reader.
+The last user message is the question; `ricordo.server.openai_completions` composes the prompt around it. One of the
+configured models answers, or else the reader.
 """
 
 import base64
@@ -20,8 +20,8 @@ from ricordo.chat.response import ChatResponse
 from ricordo.errors import LLMError, ValidationError
 from ricordo.limits import check_project, check_text
 from ricordo.recall.embedders import EmbedderError
-from ricordo.server.completions import CompletionRequest, begin, prepare
 from ricordo.server.idempotency import id_for
+from ricordo.server.openai_completions import CompletionRequest, begin, prepare
 from ricordo.server.openai_objects import (
     COMPLETIONS,
     CompletionOut,

@@ -20,9 +20,9 @@ from ricordo.chat.response import ChatResponse
 from ricordo.errors import RicordoError, ValidationError
 from ricordo.people.summaries.extractive import extractive_summary
 from ricordo.records.turns import SessionInfo
-from ricordo.server.completions import TURNS_COPIED, CompletionRequest, begin, prepare
-from ricordo.server.conversations import Conversations, shown_conversation, shown_item
 from ricordo.server.idempotency import id_for
+from ricordo.server.openai_completions import TURNS_COPIED, CompletionRequest, begin, prepare
+from ricordo.server.openai_conversations import Conversations, shown_conversation, shown_item
 from ricordo.server.openai_objects import (
     RESPONSES,
     CompactionOut,
@@ -42,8 +42,7 @@ from ricordo.server.openai_objects import (
     page_of,
     session_header,
 )
-from ricordo.server.problems import body_response, error_body, problem_body
-from ricordo.server.responses import (
+from ricordo.server.openai_responses import (
     completed,
     failed,
     live_events,
@@ -56,6 +55,7 @@ from ricordo.server.responses import (
     turns_of,
     usage_of,
 )
+from ricordo.server.problems import body_response, error_body, problem_body
 from ricordo.server.service import ANY_MODEL, RequestUser, UserDep, utf8_header
 from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES
 
