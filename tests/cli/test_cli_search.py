@@ -156,3 +156,14 @@ def test_unknown_weights_are_wrong_usage(bare: Cli, folder: Path) -> None:
     ran = bare("weights", "heavy")
     assert ran.code == 2
     assert "heavy" in ran.err
+
+
+def test_a_search_for_nothing_that_was_said_tells_so(cli: Cli, past: list[str]) -> None:
+    """The reasons tell the cosine, not the share of the best: what is nearest to nonsense is not near."""
+    nonsense = ("search", "nonsense xyzzy", "-u", "anna")
+    hits = cli(*nonsense, "--json").document["hits"]
+    assert not any(hit["near"] or "meaning: 1.00" in hit["reasons"] for hit in hits)
+    assert not hits or "nothing matches well" in cli(*nonsense).out
+    oven = ("search", "which oven do I have?", "-u", "anna")
+    assert cli(*oven, "--json").document["hits"][0]["near"]
+    assert "nothing matches well" not in cli(*oven).out

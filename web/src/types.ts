@@ -248,6 +248,7 @@ export interface Hit {
   snippet: { text: string; hit: boolean }[];
   created_at: string;
   score: number;
+  near: boolean;
   reasons: string[];
   archived: boolean;
 }

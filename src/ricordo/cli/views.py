@@ -179,7 +179,8 @@ def hits_view(hits: "Hits") -> list[RenderableType]:
         rows.add_row(f"{hit.score:.2f}", bar, Text(local_time(hit.message.created_at), "dim"), who, said)
     if not hits:
         return ["nothing was found", *_notes(hits)]
-    return [rows, *_notes(hits), Text(f"searched with {printable(hits.embedder)}", "dim")]
+    unlike = [] if any(hit.near for hit in hits) else ["nothing matches well; the nearest:"]
+    return [*unlike, rows, *_notes(hits), Text(f"searched with {printable(hits.embedder)}", "dim")]
 
 
 def hits_json(query: str, hits: "Hits") -> dict[str, Any]:
@@ -195,6 +196,7 @@ def hit_json(hit: "Hit") -> dict[str, Any]:
     """One hit: its score, reasons, place and whole message."""
     return {
         "score": round(hit.score, 6),
+        "near": hit.near,
         "reasons": list(hit.reasons),
         "session_id": hit.session_id,
         "turn_number": hit.turn_number,

@@ -144,7 +144,7 @@ def rank(
         ids, cosines = [index.message_ids[row] for row in rows], index.cosines(rows, question.vector)
         each_row = zip(ids, numbers, [()] * len(rows), covered, cosines, strict=True)
         taken = {row: each for row, each in zip(rows, map(RankedMessage._make, each_row), strict=True) if accept(each)}
-        reasons = evidence.reasons(index, list(taken))
+        reasons = evidence.reasons(index, list(taken), [each.cosine for each in taken.values()])
         return [
             RankedMessage(each.message_id, each.score, (*why, _THROUGH) if row in led else why, each.said, each.cosine)
             for (row, each), why in zip(taken.items(), reasons, strict=True)
@@ -196,21 +196,22 @@ class _Evidence:
                 total += np.float32(getattr(weights, name) * share) * kind
         return total.astype(np.float32)
 
-    def reasons(self, index: "OwnerIndex", rows: Sequence[int]) -> Iterator[tuple[str, ...]]:
-        """Why each of some rows was found."""
+    def reasons(
+        self, index: "OwnerIndex", rows: Sequence[int], cosines: Sequence[float | None]
+    ) -> Iterator[tuple[str, ...]]:
+        """Why each of some rows was found; of the meaning the cosine is told, which does not depend on other rows."""
         meant = None if self.meaning is None else self.meaning.share
         kinds = (meant, *(self.others[name] for name in _TOLD))
         told = [[0.0] * len(rows) if kind is None else kind[rows].tolist() for kind in kinds]
-        embedded = index.has_vector[rows].tolist()
         named = f"time: {', '.join(period.text for period in self.periods)}"
-        for row, known, (said, near), meaning, time, speaker, kind, topic in zip(
-            rows, embedded, self.words.said_by(index, rows), *told, strict=True
+        for row, cosine, (said, near), meaning, time, speaker, kind, topic in zip(
+            rows, cosines, self.words.said_by(index, rows), *told, strict=True
         ):
             found = [f"words: {', '.join(said)}"] if said else []
             if near:  # what only its neighbours say
                 found.append(f"words nearby: {', '.join(near)}")
-            if meaning >= 0.5 and known:
-                found.append(f"meaning: {meaning:.2f}")
+            if meaning >= 0.5 and cosine is not None:
+                found.append(f"meaning: {cosine:.2f}")
                 if not said:
                     found.append("asked in other words")
             if time >= 0.25:

@@ -36,7 +36,10 @@ QUOTED = 3  # past turns returned when a question quotes something
 
 @record
 class Hit:
-    """A past message that was found, with its score (0 to 1) and the reasons; `cosine` as the embedder compares it."""
+    """A past message that was found, with its score (0 to 1, relative to the others) and the reasons.
+
+    `cosine` is the similarity by the embedder; `near` whether that or the words speak for the message by themselves.
+    """
 
     message_id: str
     score: float
@@ -46,6 +49,7 @@ class Hit:
     turn_number: int
     topic_id: str | None = None
     cosine: float | None = None
+    near: bool = True
 
     @property
     def text(self) -> str:
@@ -225,7 +229,8 @@ def _read(
                 quotes = message is turn.answer and turn.metadata.get("memory_sources") and not turn.chunk_ids
                 if not (filters.role is None and quotes):
                     place = (turn.session_id, turn.turn_number, turn.topic_id)
-                    hits.append(Hit(each.message_id, each.score, each.reasons, message, *place, each.cosine))
+                    near = is_relevant(each, indexes.embedder.name)
+                    hits.append(Hit(each.message_id, each.score, each.reasons, message, *place, each.cosine, near))
         if len(hits) >= step:
             break
     return hits, damaged

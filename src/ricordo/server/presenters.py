@@ -177,6 +177,7 @@ def hit_out(store: Store, owner: Owner, hit: Hit, query_stems: set[str]) -> dict
         "snippet": snippet(hit.text, query_stems),
         "created_at": hit.message.created_at,
         "score": hit.score,
+        "near": hit.near,
         "reasons": list(hit.reasons),
         "archived": bool(turn and turn.archived),
     }

@@ -232,6 +232,7 @@ class HitOut(BaseModel):
     snippet: list[SnippetPart]
     created_at: datetime
     score: float
+    near: bool
     reasons: list[str]
     archived: bool
 
