@@ -8,8 +8,9 @@ from cli_runs import Cli, Running
 
 import ricordo
 from ricordo.chat import Chat, ChatRequest
-from ricordo.cli.story import lessons
+from ricordo.cli.story import LANGUAGES, lessons, suggestions
 from ricordo.documents.library import Library
+from ricordo.languages.text import guess_language
 from ricordo.records.turns import library_of
 
 WORDS = Path(__file__).resolve().parents[2] / "web" / "src"
@@ -81,6 +82,14 @@ def test_the_demo_as_json(bare: Cli) -> None:
 def test_the_demo_in_memory(bare: Cli) -> None:
     """It runs on the in-memory store too."""
     assert bare("demo", "--terminal", "--db", "memory:", "--budget", "1000").code == 0
+
+
+def test_the_demo_suggests_questions_in_its_language() -> None:
+    """What it suggests is asked in the language of its page, and the lessons of that language answer it."""
+    for code in LANGUAGES:
+        asked = suggestions(code)
+        assert len(asked) == 3
+        assert {guess_language(each) for each in asked} == {code}
 
 
 def test_the_demo_serves_a_course_and_a_talk(running: Running, tmp_path: Path) -> None:

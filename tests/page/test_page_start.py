@@ -60,6 +60,15 @@ def test_the_start_says_what_this_is(browser: Browser, served: Site, words: dict
     guest.close()
 
 
+def test_an_empty_memory_offers_nothing_that_it_cannot_answer(browser: Browser, served: Site) -> None:
+    """Without a document and a conversation there is nothing to explain and nothing to go on with."""
+    guest = Visitor(browser, served, "start-empty", locale="en-GB")
+    page = guest.open()
+    expect(page.locator(".kind")).to_have_count(2)
+    expect(page.locator(".kind .example")).to_have_count(3)
+    guest.close()
+
+
 def test_turns_say_what_they_did_to_memory(browser: Browser, served: Site, words: dict[str, str]) -> None:
     """Chips name what was learned, the topic and what was recalled; each opens its source; the panel has them too."""
     guest = Visitor(browser, served, f"chips-{words['locale']}", locale=words["locale"])

@@ -38,7 +38,9 @@ LATEST_SESSION_MINUTES = 25  # age of the last session, which is still open
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--language", choices=LANGUAGES, default="it", help="of labels (default: %(default)s)")
+    parser.add_argument(
+        "--language", choices=LANGUAGES, default="it", help="of labels and suggestions (default: %(default)s)"
+    )
     parser.add_argument("--folder", metavar="DIR", help="keep the database in this folder; default: a temporary one")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     add_address(parser)
@@ -153,7 +155,7 @@ def _welcome(address: str, database: str, options: Options, *, page: bool) -> It
     )
     where = Text.assemble("\n", (address, "bold blue underline"), "" if page else f"  (API: {address}/openapi.json)")
     yield Panel(Group(what, where), border_style="blue")
-    yield Text("Try, in the talk about burns: " + " · ".join(suggestions()), "dim")
+    yield Text("Try, in the latest conversation: " + " · ".join(suggestions(options.language)), "dim")
     kept = options.db is not None or options.folder is not None
     file = printable(database)
     yield Text(f"The database is {file}" + (", deleted when the demo ends" if not kept else ""), "dim")

@@ -112,9 +112,9 @@ def past_sessions() -> tuple[PastSession, ...]:
 
 
 @cache
-def suggestions() -> tuple[str, ...]:
-    """Questions to try in the last of the past sessions."""
-    return tuple(json.loads(_read("past_sessions.json"))["suggestions"])
+def suggestions(language: str) -> tuple[str, ...]:
+    """Questions to try in the last of the past sessions, on lessons of the language."""
+    return tuple(json.loads(_read("past_sessions.json"))["suggestions"][language])
 
 
 @cache
