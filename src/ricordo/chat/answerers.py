@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
-from ricordo.chat.material_reader import read, words_of
+from ricordo.chat.material_reader import outline, read, words_of
 from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
@@ -49,6 +49,8 @@ class Task:
     said: tuple[str, ...] = ()
     past: Past | None = None
     act: DialogueAct | None = None  # of the question, where it is known already
+    titles: tuple[str, ...] = ()  # of the documents, where the question is for them
+    outlined: bool = False  # the chunks are the outline of a document to summarise
 
     @property
     def standalone(self) -> str:
@@ -141,6 +143,11 @@ class Reader:
             return self._from_memory(reader().acknowledge(act), act)
         if act.act == "about_you":
             return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
+        if task.outlined and task.chunks:
+            summary = outline(task.chunks, task.language)
+            return Answered(summary.text, summary.chunk_ids, (), summary.confidence, self.name, act=act.act)
+        if task.titles or act.act == "documents":
+            return self._from_memory(reader().documents(task.titles), act)
         if act.act == "talk":
             return self._from_memory(reader().talk(task.question), act)
         if act.act in ("claim", "own_claim"):

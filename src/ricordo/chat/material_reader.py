@@ -243,6 +243,17 @@ def read(
     return Answer(_written(points, language), names, confidence(evidence), found=True, points=points)
 
 
+def outline(chunks: Sequence["Chunk"], language: str) -> Answer:
+    """The main points of one document: the first sentence of each chunk, or else its first list item, in order."""
+    first: dict[str, ReaderPassage] = {}
+    for each in sorted(passages(chunks), key=lambda each: (each.rank, each.group is not None, each.order)):
+        first.setdefault(each.chunk_id, each)
+    points = tuple(Point(each.said, each.chunk_id) for each in first.values())
+    names = tuple(point.chunk_id for point in points)
+    evidence = AnswerSupport(len(chunks), 1.0, 1.0, cited=len(points))
+    return Answer(_written(points, language), names, confidence(evidence), found=bool(points), points=points)
+
+
 def stream(
     question: str,
     standalone: str,

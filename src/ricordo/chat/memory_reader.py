@@ -127,6 +127,12 @@ class MemoryReader:
             line = said.greeting_name.replace("{name}", name)
         return MemoryAnswer(line, 1.0)
 
+    def documents(self, titles: Sequence[str]) -> MemoryAnswer:
+        """The titles of the documents in the material."""
+        listed = "\n".join(f"- {title}" for title in titles)
+        told = self._phrases.titles.replace("{count}", str(len(titles))).replace("{titles}", listed)
+        return MemoryAnswer(told if titles else self._phrases.nothing_yet, 1.0)
+
     def _user_name(self) -> str:
         """How the user wants to be called, or is called."""
         for fact in reversed(self._past.facts):

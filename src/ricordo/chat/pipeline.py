@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.past import Past
-from ricordo.chat.question import TOLD, DialogueAct, dialogue_act
+from ricordo.chat.question import TOLD, DialogueAct, dialogue_act, document_to_summarise
 from ricordo.chat.response import (
     STOPPED,
     ChatRequest,
@@ -39,7 +39,7 @@ from ricordo.chat.response import (
     stored_response,
     trace,
 )
-from ricordo.documents.library import Passage
+from ricordo.documents.library import Library, Passage
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError, StoreError
 from ricordo.languages.registry import language as language_by_code
@@ -78,6 +78,8 @@ class _TurnState:
     language: str = "it"
     act: DialogueAct | None = None  # of the question, where the reader answers
     found: tuple[Passage, ...] = ()
+    titles: tuple[str, ...] = ()  # of the documents, where the question is for them
+    outlined: bool = False  # `found` is the outline of one document
     notes: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     last: float = field(default_factory=perf_counter)
@@ -282,7 +284,16 @@ class Chat:
         if state.request.chunks is not None:
             given = as_chunks(state.request.chunks, self.memory.settings.limits)
             return tuple(Passage(chunk) for chunk in given)
-        return self._search(replace(state.request, session_id=state.session.id), asked)
+        request = replace(state.request, session_id=state.session.id)
+        if state.act is not None and state.act.act in ("documents", "talk") and isinstance(self._passages, Library):
+            request = replace(request, document_ids=request.document_ids or self._documents_of(request))
+            titles = self._passages.titles(request)
+            wanted = "" if state.act.act == "documents" else document_to_summarise(request.query, titles)
+            if wanted:
+                state.outlined = True
+                return tuple(self._passages.outline(request, wanted, self.memory.settings.budget.chunks_first))
+            state.titles = () if wanted is None else tuple(titles.values())
+        return self._search(request, asked)
 
     def passages(self, request: ChatRequest, asked: "Asked") -> list[Chunk]:
         """The chunks found in the documents for a question."""
@@ -343,6 +354,8 @@ class Chat:
             tuple(turn.response for turn in earlier if turn.response),
             self.past(state.request.user_id, state.request.agent_id, state.turn_id),
             state.act,
+            state.titles,
+            state.outlined,
         )
         said: list[str] = []
         pieces = self.answerer.answer(task)

@@ -6,7 +6,7 @@ from the phrasing, by rules of all languages on the folded message. Words that o
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -138,7 +138,7 @@ def _subject(text: str) -> dict[frozenset[str], SubjectWord]:
 
 Act = Literal[
     "greeting", "thanks", "okay", "farewell", "remember", "forget", "standing",
-    "claim", "own_claim", "talk", "about_me", "about_you", "question", "statement",
+    "claim", "own_claim", "talk", "about_me", "about_you", "documents", "question", "statement",
 ]  # fmt: skip
 SMALL_TALK: frozenset[Act] = frozenset(("greeting", "thanks", "okay", "farewell"))
 COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "standing"))
@@ -159,6 +159,11 @@ _I_SAID = AnyLanguage(r"\b(?:<dialogue.user_said>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
 _ENDS = AnyLanguage(r"\b(?:<dialogue.wanted:first_said>|<dialogue.wanted:last_said>)", flags=0)
 _ABOUT_YOU = AnyLanguage(r"\W*(?:<dialogue.about_you>)\W*", flags=0)
+_DOCUMENTS = AnyLanguage(r"\W*(?:<dialogue.wanted:documents>)\W*", flags=0)
+_SUMMARY = AnyLanguage(r"\b(?:<dialogue.wanted:summary>)\b", flags=0)
+_DOCUMENT = AnyLanguage(r"\b(?:<dialogue.wanted:document>)\b", flags=0)
+_OF_TALK = AnyLanguage(r"\b(?:<dialogue.wanted:of_talk>)\b", flags=0)
+_NAMED_FROM = 0.6  # share of a summary's subject that the title of a document needs
 _ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)", flags=0)
 FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
 
@@ -187,6 +192,8 @@ def dialogue_act(message: str) -> DialogueAct:
         return DialogueAct("about_me", message)
     if _ABOUT_YOU.fullmatch(plain):
         return DialogueAct("about_you", message)
+    if _DOCUMENTS.fullmatch(plain):
+        return DialogueAct("documents", message)
     asks = _ASKING.match(plain) is not None and not plain.endswith("!")
     if _ENDS.search(plain) or (
         _TALK.search(plain) and (asks or _TELL.match(plain) or "?" in plain or len(plain.split()) <= 12)
@@ -207,6 +214,27 @@ def dialogue_act(message: str) -> DialogueAct:
     if asks or "?" in plain or _TELL.match(plain) or _ASKING_CLAUSE.search(plain) or _ASKING_END.search(plain):
         return DialogueAct("question", message)
     return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None)
+
+
+def document_to_summarise(message: str, titles: Mapping[str, str]) -> str | None:
+    """The id of the document that a message asks to summarise; empty for no certain one, None for the talk."""
+    plain = folded(message)
+    if not _SUMMARY.search(plain):
+        return None
+    subject = _DOCUMENT.sub(" ", _SUMMARY.sub(" ", plain))
+    named = _DOCUMENT.search(plain) is not None
+    if _OF_TALK.search(subject) and not named:
+        return None
+    words = [word for word in subject_words(subject) if not word.beside]
+    if not words:
+        return ("" if len(titles) != 1 else next(iter(titles))) if named else None
+    shares = {
+        each: sum(not word.stems.isdisjoint(held) for word in words) / len(words)
+        for each, title in titles.items()
+        for held in [{stem for word in tokens(title) for stem in forms(word)}]
+    }
+    best = max(shares, key=lambda each: shares[each], default="")
+    return best if best and shares[best] >= _NAMED_FROM else "" if named else None
 
 
 def asks_for_answers(message: str) -> bool:

@@ -302,6 +302,22 @@ class Library:
         ]
         return passages[:limit]
 
+    def titles(self, request: DocumentQuery) -> dict[str, str]:
+        """The titles of the documents that a request may use, by id, oldest first."""
+        owner = Owner(self._parts.settings.tenant_id, request.user_id)
+        listed = {each.id: each.title for each, _ in reversed(self.documents(owner))}
+        return {name: listed[name] for name in listed if name in (request.document_ids or listed)}
+
+    def outline(self, request: DocumentQuery, document_id: str, limit: int) -> list[Passage]:
+        """At most `limit` chunks of a document in its order, evenly spread, each with a heading of its own."""
+        readable = self._index(Owner(self._parts.settings.tenant_id, request.user_id))
+        parts = {
+            each.heading: each for each in reversed(readable.index.pieces) if readable.documents[each.id] == document_id
+        }
+        pieces = list(parts.values())[::-1]
+        chosen = pieces[:: max(1, -(-len(pieces) // limit))]
+        return [Passage(as_chunk(each), 1.0, document_id, readable.titles[document_id]) for each in chosen]
+
     def _index(self, owner: Owner) -> _ReadableIndex:
         """The index over what a user may read, rebuilt when a document was added or removed.
 

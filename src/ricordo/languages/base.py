@@ -171,6 +171,7 @@ class ReaderPhrases:
     farewell: str
     nothing_yet: str
     nothing_held: str
+    titles: str  # above or before the titles of the documents; {count}, {titles}
     # A statement or a command was taken in.
     noted: str
     remembered: str

@@ -1089,6 +1089,7 @@ READER = base.ReaderPhrases(
     okay="All right.",
     farewell="Goodbye, until next time.",
     nothing_yet="I answer from your documents and from what you tell me. Add a document or tell me something about yourself.",
+    titles="Documents in the material: {count}.\n{titles}",
     nothing_held="I hold nothing yet that could answer this. The material holds no answer: add a document, or tell me about yourself and what you want me to remember, and I can answer from that.",
     noted="Noted: {quote}. Tell me if something of it is wrong.",
     remembered="I will remember: {quote}. To undo it, tell me to forget it.",
@@ -1237,6 +1238,16 @@ DIALOGUE = base.DialogueWords(
         "creation": r"(?:(?:can|could|would|please) (?:you )?)?(?:write|draw|sing|compose|translate|invent|make up|tell me a (?:joke|story)|play)\b(?! down| that)",
         "introduction": r"(?:and )?who(?:'s| is| was)|tell me (?:something |more )?about|what do you know about",
         "first_said": r"first (?:thing|message|question) (?:that )?(?:i|we)\b",
+        "documents": (
+            r"(?:so |and |please )?(?:(?:what|which|how many) (?:kinds? of )?(?:documents?|files?|lessons?|materials?|sources?|texts?|notes) (?:do|can|have|has) (?:you|u|i) ?(?:have|hold|know|read|got|use)?(?: access to)?"
+            r"|(?:what|which|how many) (?:documents?|files?|lessons?|materials?|sources?) (?:are|is)(?: there| here| in (?:the|your) (?:material|library)| available| loaded)+"
+            r"|what(?:'s|s| is| does) (?:in )?(?:the|your) (?:material|documents?|library|files)(?: (?:contain|hold|cover))?"
+            r"|what (?:topics|subjects) (?:do|can) (?:you|u|i) (?:know|cover|ask(?: you)?)(?: about)?|what can i ask (?:you )?(?:questions )?about"
+            r"|(?:list|show|name)(?: me)? (?:the|your|all|all the|all your) (?:documents?|files?|lessons?|titles?))"
+        ),
+        "summary": r"summar(?:y|ies|i[sz]e\w*)|sum up|recap|wrap up",
+        "document": r"documents?|files?|lessons?|materials?|notes|chapters?|sources?|texts?",
+        "of_talk": r"we|us|our|i|me|my|you|conversations?|chats?|talks?|sessions?|discussions?|yesterday|today|so far|last|everything|this|that|it",
         "last_said": r"(?:last|latest) (?:thing|message|question) (?:that )?(?:i|we)\b|what did i (?:just|last) (?:say|tell|ask)",
         "which": r"which",
         "newest": r"now|latest|last|current(?:ly)?|these days|at the moment|at present|today|still|nowadays",

@@ -1204,6 +1204,7 @@ READER = base.ReaderPhrases(
     okay="Va bene.",
     farewell="A presto!",
     nothing_yet="Rispondo dai tuoi documenti e da quello che mi racconti. Aggiungi un documento o dimmi qualcosa di te.",
+    titles="Documenti nel materiale: {count}.\n{titles}",
     nothing_held="Nel materiale non c'è una risposta, perché non ho ancora niente di tuo. Aggiungi un documento, oppure dimmi qualcosa di te e che cosa devo ricordare, e risponderò da lì.",
     noted="Annotato: {quote}. Dimmi se qualcosa non è giusto.",
     remembered="Me lo ricordo: {quote}. Per annullare, dimmi di dimenticarlo.",
@@ -1368,6 +1369,15 @@ DIALOGUE = base.DialogueWords(
         "creation": r"(?:(?:mi )?(?:puoi|potresti) )?(?:scriv(?:imi|ermi|ere)|disegn\w+|cant(?:ami|armi)|componi\w*|traduci\w*|inventa\w*|(?:racconta|dim|dir)mi una (?:barzelletta|storia|favola))\b",
         "introduction": r"(?:e )?chi e(?:ra)?|parlami d\w+|dimmi (?:qualcosa|di piu) (?:di|su)\w*|(?:che )?cosa sai (?:di|su)\w*",
         "first_said": r"prim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b",
+        "documents": (
+            r"(?:e |ma |allora )?(?:(?:che|quali|quanti|quante) (?:documenti|file|lezioni|materiali|materiale|testi|fonti|dispense|argomenti) (?:hai|ci sono|conosci|leggi|tieni|tratti|contiene|usi|sono|ho)(?: (?:nel|il|a|nella)? ?(?:materiale|qui|disposizione|disponibili|caricat[oi]|libreria))?"
+            r"|(?:che )?cosa (?:c'e|hai) (?:nel|nei|tra i) (?:tuo |tuoi )?(?:materiale|documenti)|(?:che )?cosa contiene il (?:tuo )?materiale"
+            r"|(?:su|di) (?:che cosa|cosa|che|quali argomenti|che argomenti) (?:ti |mi )?(?:posso|potrei|puoi|sai) (?:fart?i|fare|chiederti|chiedere|rispondere)(?: (?:delle )?domande)?"
+            r"|(?:elencami|elenca|mostrami|mostra|dimmi) (?:i|tutti i|le|tutte le) (?:tuoi |tue )?(?:documenti|lezioni|titoli|file)(?: che hai| del materiale)?)"
+        ),
+        "summary": r"riassu\w+|riepilog\w+|ricapitol\w+|sintes\w+|sintetizza\w*",
+        "document": r"document[oi]|file|lezion[ei]|material[ei]|appunti|dispens[ae]|capitol[oi]|font[ei]|test[oi]",
+        "of_talk": r"abbiamo|ci siamo|conversazion[ei]|chat|chiacchierat[ae]|discussion[ei]|session[ei]|ho|hai|mio|mia|tutto|oggi|ieri|finora|ultim[aoe]|questo|questa|detto",
         "last_said": r"ultim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b|(?:che )?cosa (?:ti )?ho appena (?:detto|chiesto)",
         "which": r"qual[ei]",
         "newest": r"adesso|ora|ultim[oaie]|attual\w+|oggi|al momento|ancora",
