@@ -103,3 +103,56 @@ def test_a_document_is_summarised(chat: Chat, question: str, document: str, othe
 def test_what_is_no_summary_of_a_document(question: str, wanted: str | None) -> None:
     """A talk is summarised as a talk; of several documents none is chosen."""
     assert document_to_summarise(question, TITLES) == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "quotes"),
+    [
+        (
+            "List the warning signs that require immediate referral.",
+            ("numbness", "urine", "weakness in a leg", "fever"),
+        ),
+        (
+            "Please list the warning signs which need a doctor at once",
+            ("numbness", "urine", "weakness in a leg", "fever"),
+        ),
+        ("quali sono i passaggi del primo soccorso?", ("Raffreddare", "Togliere", "Coprire", "Chiamare il 112")),
+        ("elencami i passaggi del primo soccorso", ("Raffreddare", "Togliere", "Coprire", "Chiamare il 112")),
+        ("che cosa bisogna fare per prima cosa in caso di ustione?", ("Raffreddare", "Chiamare il 112")),
+        ("cosa si fa per un'ustione?", ("Raffreddare", "Chiamare il 112")),
+        ("Che cosa fare in caso di ustione?", ("Raffreddare", "Chiamare il 112")),
+        ("What is the Meyerding scale?", ("grades the slip", "up to 25", "26 to 50", "51 to 75", "76 to 100")),
+        ("How many grades are there in the Meyerding scale?", ("up to 25", "76 to 100")),
+        (
+            "Che differenza c'è tra la reazione di Maillard e la caramellizzazione?",
+            ("amminoacidi delle proteine", "160 °C"),
+        ),
+    ],
+)
+def test_a_request_in_everyday_words_is_answered_whole(chat: Chat, question: str, quotes: tuple[str, ...]) -> None:
+    """The list that is meant, with all its items; both sides of a comparison."""
+    told = chat.ask(ChatRequest(question, f"request-{hash(question)}")).message
+    assert all(each in told for each in quotes), told
+
+
+@pytest.mark.parametrize("question", ["What is the rule of nines?", "Che cos'è la scala Richter?"])
+def test_a_term_is_not_defined_by_half_of_it(chat: Chat, question: str) -> None:
+    """ "Nine cases out of ten" is no rule of nines."""
+    assert ABSENT.search(chat.ask(ChatRequest(question, "terms")).message)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "quote"),
+    [
+        ("Quali sono le fasi della fotosintesi?", "E nei bambini?", ""),
+        ("Che cos'è la maionese?", "e la besciamella?", ""),
+        ("What is gluten?", "And in children?", ""),
+        ("Come si tratta un'ustione?", "E nei bambini?", "18 %"),
+    ],
+)
+def test_a_new_subject_after_an_answer_needs_words_of_its_own(chat: Chat, first: str, then: str, quote: str) -> None:
+    """Where the material says nothing of it the points before are not repeated."""
+    user = f"follow-{first}"
+    began = chat.ask(ChatRequest(first, user))
+    told = chat.ask(ChatRequest(then, user, session_id=began.session_id)).message
+    assert quote in told if quote else re.search("holds no answer|non c'è una risposta|no more", told), told

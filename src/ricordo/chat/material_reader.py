@@ -13,6 +13,7 @@ from ricordo.chat.passages import (
     AnswerSupport,
     ReaderPassage,
     ScoredPassage,
+    WeightedQuestion,
     confidence,
     margin,
     one_line,
@@ -70,7 +71,7 @@ def select_passages(scored: Sequence[ScoredPassage], kind: QuestionKind) -> tupl
 def _whole_list(fresh: Sequence[ScoredPassage], best: ScoredPassage, kind: QuestionKind) -> tuple[ReaderPassage, ...]:
     """The best list, if the question asks for one and it scores nearly as well as the best passage."""
     if kind not in _LISTED:
-        return ()
+        return _introduced_list(fresh, best)
     groups: dict[tuple[str, int], list[ScoredPassage]] = {}
     for each in fresh:
         if each.passage.group is not None:
@@ -89,6 +90,30 @@ def _whole_list(fresh: Sequence[ScoredPassage], best: ScoredPassage, kind: Quest
         if all(point.passage.text != other.text for other in chosen):
             chosen.append(point.passage)
     return tuple(chosen)
+
+
+def _introduced_list(fresh: Sequence[ScoredPassage], best: ScoredPassage) -> tuple[ReaderPassage, ...]:
+    """The whole list of the best passage with its introduction, if only that speaks of what is asked for."""
+    mine = best.passage
+    group = [each for each in fresh if (each.passage.chunk_id, each.passage.group) == (mine.chunk_id, mine.group)]
+    if mine.group is None or not mine.lead or len(group) < 2 or any(each.coverage != best.coverage for each in group):
+        return ()
+    items = [each.passage for each in sorted(group, key=lambda each: each.passage.order)[:_MOST_POINTS]]
+    return (replace(items[0], before=mine.lead), *items[1:])
+
+
+def _both_sides(
+    chosen: tuple[ReaderPassage, ...], scored: Sequence[ScoredPassage], weighed: WeightedQuestion
+) -> tuple[ReaderPassage, ...]:
+    """The passages of a comparison, and one for the words of the question that they do not hold."""
+
+    def held(passage: ReaderPassage) -> set[int]:
+        return {at for at, share in enumerate(weighed.heard(set(passage.own_stems))) if share}
+
+    told = set().union(*map(held, chosen))
+    rest = [each for each in scored if chosen and held(each.passage) - told]
+    best = max(rest, key=lambda each: (len(held(each.passage) - told), each.score), default=None)
+    return (*chosen, best.passage) if best else chosen
 
 
 def _repeats(one: ReaderPassage, other: ReaderPassage) -> bool:
@@ -187,6 +212,7 @@ def _same(text: str, item: str) -> bool:
     return text in item or item in text
 
 
+_WHOLE_TERM = 0.5  # least coverage of the best passage where a term is to be defined: "the rule of nines"
 FOUND_FROM = 0.4  # least coverage of the best passage (measured: docs/answering.md)
 _FOLLOWED_FROM = 0.2
 _STREAMED = re.compile(r"\S+\s*|\s+")
@@ -231,8 +257,21 @@ def read(
     weighed = weigh_question(words, [{*each.own_stems, *each.context_stems} for each in offered])
     kind = kind_of_question(question)
     scored = score_passages(offered, weighed, kind, followed=following.chunk_ids)
+    if kind == "open" and any(each.kind == "ellipsis" for each in references):
+        # "and in children?": what is said beside the new subject was told before
+        new = weigh_question(subject_words(question), [each.own_stems for each in offered])
+        if new.words:
+            here = {name.partition("#")[0] for name in following.chunk_ids}
+            scored = tuple(
+                each
+                for each in scored
+                if any(new.heard(set(each.passage.own_stems))) and (not here or _document(each.passage) in here)
+            )
     coverage = max((each.coverage for each in scored), default=0.0)
-    chosen = _chosen(scored, kind, following) if coverage >= FOUND_FROM or following.chunk_ids else ()
+    least = _WHOLE_TERM if kind == "definition" else FOUND_FROM
+    chosen = _chosen(scored, kind, following) if coverage >= least or following.chunk_ids else ()
+    if kind == "comparison":
+        chosen = _both_sides(chosen, scored, weighed)
     if not chosen:
         phrases = language_by_code(language).reader
         support = confidence(AnswerSupport(len(chunks), coverage), found=False)

@@ -42,6 +42,7 @@ class ReaderPassage:
     context: str
     group: int | None = None
     before: str = ""
+    lead: str = ""  # the line that introduces its list
 
     @property
     def said(self) -> str:
@@ -93,7 +94,7 @@ def _read(chunk: "Chunk", rank: int, first: int) -> Iterator[ReaderPassage]:
             preceding = before if not listed and _LEANS.match(said) and _short(before, said) else ""
             group = block.start if listed else None
             if not (block.kind == "paragraph" and end == block.end and said.endswith(":")):
-                yield ReaderPassage(said, chunk.id, rank, order, language, context, group, preceding)
+                yield ReaderPassage(said, chunk.id, rank, order, language, context, group, preceding, introduced)
                 order += 1
             before = said
         introduced = before if block.kind == "paragraph" and before.endswith(":") else ""
@@ -283,7 +284,7 @@ def _fit(passage: "ReaderPassage", weighed: WeightedQuestion, kind: QuestionKind
     if kind == "definition":
         return _defines(passage, weighed, folded)
     if kind == "procedure" and passage.group is not None:
-        return _FIT
+        return _FIT * (1 + (sign is not None and sign.match(folded) is not None))
     return _FIT if sign is not None and speaks and sign.search(folded) else 0.0
 
 

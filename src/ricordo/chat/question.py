@@ -118,6 +118,10 @@ def subject_words(question: str) -> tuple[SubjectWord, ...]:
     """
     asked, beside = split_question(question)
     found = _subject(asked)
+    if kind_of_question(question) == "list" and (clause := _RELATIVE.search(asked)):
+        head = _subject(asked[: clause.start()])
+        if len(head) >= _HEAD_WORDS:  # "the warning signs that…": the noun says which list
+            beside, found = f"{asked[clause.start() :]} {beside}", head
     share = _BESIDE if any(word.worth == 1.0 for word in found.values()) else 1.0
     for variants, word in _subject(beside).items():
         found.setdefault(variants, replace(word, worth=share * word.worth, beside=True))
@@ -163,6 +167,8 @@ _DOCUMENTS = AnyLanguage(r"\W*(?:<dialogue.wanted:documents>)\W*", flags=0)
 _SUMMARY = AnyLanguage(r"\b(?:<dialogue.wanted:summary>)\b", flags=0)
 _DOCUMENT = AnyLanguage(r"\b(?:<dialogue.wanted:document>)\b", flags=0)
 _OF_TALK = AnyLanguage(r"\b(?:<dialogue.wanted:of_talk>)\b", flags=0)
+_RELATIVE = AnyLanguage(r"\s(?:<dialogue.wanted:relative>)\s", flags=re.IGNORECASE)
+_HEAD_WORDS = 2
 _NAMED_FROM = 0.6  # share of a summary's subject that the title of a document needs
 _ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)", flags=0)
 FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)

@@ -1245,6 +1245,7 @@ DIALOGUE = base.DialogueWords(
             r"|what (?:topics|subjects) (?:do|can) (?:you|u|i) (?:know|cover|ask(?: you)?)(?: about)?|what can i ask (?:you )?(?:questions )?about"
             r"|(?:list|show|name)(?: me)? (?:the|your|all|all the|all your) (?:documents?|files?|lessons?|titles?))"
         ),
+        "relative": r"that|which|who",
         "summary": r"summar(?:y|ies|i[sz]e\w*)|sum up|recap|wrap up",
         "document": r"documents?|files?|lessons?|materials?|notes|chapters?|sources?|texts?",
         "of_talk": r"we|us|our|i|me|my|you|conversations?|chats?|talks?|sessions?|discussions?|yesterday|today|so far|last|everything|this|that|it",
@@ -1411,7 +1412,7 @@ QUESTIONS = base.QuestionWords(
         example examples type types kind kinds reason cause causes happen happens point points work works know question answer material lesson document please give name thing things want like"""
     ),
     light_verbs=words(
-        """should need needs use uses used make makes do does can could treat treated treatment cure handle affect affects become becomes take takes last find good bad best time"""
+        """should need needs use uses used make makes do does can could treat treated treatment cure case step steps handle affect affects become becomes take takes last find good bad best time"""
     ),
     yes_no=r"is|are|was|were|do|does|did|can|could|should|would|will|has|have",
     small_talk=(

@@ -1375,6 +1375,7 @@ DIALOGUE = base.DialogueWords(
             r"|(?:su|di) (?:che cosa|cosa|che|quali argomenti|che argomenti) (?:ti |mi )?(?:posso|potrei|puoi|sai) (?:fart?i|fare|chiederti|chiedere|rispondere)(?: (?:delle )?domande)?"
             r"|(?:elencami|elenca|mostrami|mostra|dimmi) (?:i|tutti i|le|tutte le) (?:tuoi |tue )?(?:documenti|lezioni|titoli|file)(?: che hai| del materiale)?)"
         ),
+        "relative": r"che|per cui|per i quali|per le quali",
         "summary": r"riassu\w+|riepilog\w+|ricapitol\w+|sintes\w+|sintetizza\w*",
         "document": r"document[oi]|file|lezion[ei]|material[ei]|appunti|dispens[ae]|capitol[oi]|font[ei]|test[oi]",
         "of_talk": r"abbiamo|ci siamo|conversazion[ei]|chat|chiacchierat[ae]|discussion[ei]|session[ei]|ho|hai|mio|mia|tutto|oggi|ieri|finora|ultim[aoe]|questo|questa|detto",
@@ -1536,7 +1537,7 @@ QUESTIONS = base.QuestionWords(
         "person": r"chi|di chi|da chi",
         "place": r"dove|da dove|dov'e",
         "time": r"quando|in che anno|in quale anno|da quando",
-        "procedure": r"come (?:si|posso|devo|faccio|fare|bisogna|dovrei)|in che modo si|cosa (?:si )?(?:deve|devo|bisogna|posso)|passaggi|procedura|istruzioni per",
+        "procedure": r"come (?:si|posso|devo|faccio|fare|bisogna|dovrei)|in che modo si|cosa (?:si fa|fare|faccio|va fatto)|cosa (?:si )?(?:deve|devo|bisogna|posso)|passaggi|procedura|istruzioni per",
         "definition": r"cos'e|cos e|cosa e|che cosa e|che cos'e|cosa sono|cosa significa|che cosa sono|cosa vuol dire|significato|definizione|definisci|chi e",
         "explanation": (r"spiega\w*|descriv\w+|come|parlami|parla|racconta\w*|approfondisci|cosa (?:succede|fa|fanno)"),
     },
@@ -1545,11 +1546,11 @@ QUESTIONS = base.QuestionWords(
     asking_words=words(
         """spiega spiegami spiegare spieghi spiegazione descrivi descrivere dimmi dire dici parla parlami parlare racconta raccontami elenca elencami elenco lista differenza differenze
         distinguere confronta confronto significa significato definizione definisci definire approfondisci approfondire chiarisci continua vuol dire cioe esempio esempi tipo tipi motivo ragione
-        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand"""
+        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand caso"""
     ),
     light_verbs=words(
         """deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso possono potrei fare fa faccio funziona tratta
-        trattare curare cura avviene avvengono viene vengono diventa diventano grande tempo vale valgono trova trovano"""
+        trattare curare cura passaggi passaggio passi avviene avvengono viene vengono diventa diventano grande tempo vale valgono trova trovano"""
     ),
     yes_no=r"e vero|posso|si puo|bisogna|devo|esiste|esistono",
     small_talk=(
