@@ -371,9 +371,9 @@ def clause_saying(
     Words `beside` them decide where several say as much. The clause is widened until it names something new.
     """
     read = answer[:_READ_CHARACTERS]
-    pieces = _pieces(read, language)
+    pieces = _pieces(read, language) if wanted else ()
     known = {word: at for at, word in enumerate(dict.fromkeys(word for _, _, words in pieces for word in words))}
-    if not wanted or not known:
+    if not known:
         return 0.0, 0.0, ""
     like = likenesses((*wanted, *beside), tuple(known))
     like = np.where(like >= 1, like, np.where(like >= _LIKE, _BY_MEANING * like, 0))
