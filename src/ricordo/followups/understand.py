@@ -118,7 +118,8 @@ def said_in(answer: str, *, quotes: bool = True) -> str:
 
     Without `quotes` the user's own words are blanked too.
     """
-    said = _fixed_sentences(quotes).sub(lambda found: " " * len(found[0]), answer)
+    alone, within = _fixed_sentences(quotes)
+    said = "" if alone.fullmatch(answer) else within.sub(lambda found: " " * len(found[0]), answer)
     return said if said.strip() else ""
 
 
@@ -133,9 +134,10 @@ def _refusals(own: "ReaderPhrases") -> tuple[str, ...]:
 
 
 @cache
-def _fixed_sentences(quotes: bool) -> re.Pattern[str]:
-    """What the reader says of itself: alone (a greeting), anywhere (a refusal), in front of a quote or around it."""
-    fixed = []
+def _fixed_sentences(quotes: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What the reader says of itself: alone (a greeting); anywhere (a refusal), in front of a quote or around it."""
+    whole_answers: list[str] = []
+    fixed: list[str] = []
     for own in (each.reader for each in languages()):
         alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell)
         told = (own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said)
@@ -143,9 +145,13 @@ def _fixed_sentences(quotes: bool) -> re.Pattern[str]:
         whole = () if quotes else (own.you_said, own.talk_user, own.known_line)
         quoting = (own.you_said, own.i_said, own.confirmed, own.nearest)
         leads = (own.opening, own.both, own.talk, own.known, *(each.split("{quote}")[0] for each in quoting))
-        fixed += [rf"\A\s*{re.escape(each)}\s*\Z" for each in alone]
-        fixed += [re.escape(each) for each in (*told, *none, *whole, *leads)]
-    return re.compile("|".join(re.sub(r"\\{\w+\\}", ".*?", each) for each in fixed), re.DOTALL)
+        whole_answers += alone
+        fixed += (*told, *none, *whole, *leads)
+    joined = (
+        "|".join(re.sub(r"\\{\w+\\}", ".*?", re.escape(each)) for each in known) for known in (whole_answers, fixed)
+    )
+    alone_pattern, within = joined
+    return re.compile(rf"\s*(?:{alone_pattern})\s*", re.DOTALL), re.compile(within, re.DOTALL)
 
 
 def _chosen(option: ClarificationOption) -> Resolved:
