@@ -65,9 +65,17 @@ _MOST_TELLING: tuple[SmallTalk, ...] = ("farewell", "thanks", "greeting", "okay"
 
 def words_of(talk: Talk) -> WordSpans:
     """The words of the question with abbreviations and misspelt words written out."""
-    line = written_out(talk.question, talk.language)
-    line = respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
-    written = [_inner_words(turn.query[:LONGEST_FOLLOW_UP]) for turn in talk.history]
+    told = tuple([turn.query[:LONGEST_FOLLOW_UP] for turn in talk.history])
+    return _words_of(talk.question, talk.language, tuple(talk.mended.items()), told)
+
+
+@lru_cache(maxsize=64)  # every rule reads the question
+def _words_of(
+    question: str, language: FollowUpWords, mended: tuple[tuple[str, str], ...], told: tuple[str, ...]
+) -> WordSpans:
+    line = written_out(question, language)
+    line = respelled(line, {old: new.lower() for old, new in mended}) if mended else line
+    written = list(map(_inner_words, told))
     named = {word for names, _ in written for word in names.intersection(line.words)}
     named = {word for word in named if not any(word in words for _, words in written)}
     if not named:

@@ -267,7 +267,7 @@ def _incomplete(talk: Talk) -> bool:
     if not last.response or len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
-    known = _said(last.response, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
+    known = _known(last.query[:LONGEST_FOLLOW_UP], last.response, language)
     of = complement(line, language)
     if of and root(of) not in known:
         return False
@@ -597,6 +597,12 @@ def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: 
 def _said(answer: str, language: FollowUpWords) -> frozenset[str]:
     """Roots of the words that an answer said."""
     return frozenset(root(word) for word in words_in(answer[:_READ]) if is_topical(language, word))
+
+
+@lru_cache(maxsize=256)
+def _known(query: str, answer: str, language: FollowUpWords) -> frozenset[str]:
+    """Roots of the words of a turn."""
+    return _said(answer, language) | {root(word) for word in words_in(query)}
 
 
 def _bind_last_answer(

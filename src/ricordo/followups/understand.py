@@ -103,12 +103,13 @@ def _turns_exist(engine: Engine, scope: Scope, pending: Pending, recent: Sequenc
 
 def past_turn(turn: Turn) -> PastTurn:
     """A stored turn as the rules need it. A quote of the user's own words tells nothing new, if it lists nothing."""
-    response, chunk_ids = said_in(turn.response or ""), turn.chunk_ids
+    answer, chunk_ids, recalled = turn.response or "", turn.chunk_ids, "memory_sources" in turn.metadata
+    response = said_in(answer)
     items = derive_items(response, chunk_ids)
     if turn.metadata.get("memory_sources") and not (items or len(enumeration(response, language_of(response))) > 2):
-        response = said_in(turn.response or "", quotes=False)
-    given_back = "memory_sources" in turn.metadata or not _refuses(turn.response or "")
-    told = bool(turn.response and not response and given_back)  # a question without an answer still has its topic
+        response = said_in(answer, quotes=False)
+    # A question without an answer still has its topic.
+    told = bool(answer and not response) and (recalled or not _refuses(answer))
     return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items, told)
 
 
