@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 
 from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
+from ricordo.followups.antecedents import shipped_scorer
 from ricordo.followups.clarify import answer, ask, clarifications_of, key_of
 from ricordo.followups.items import derive_items, enumeration
+from ricordo.followups.parse import small_talk
+from ricordo.followups.phrases import has_meaning
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationOption, PastTurn, Pending, Resolved
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import Rewriter
 from ricordo.languages.registry import languages
-from ricordo.languages.text import language_of
+from ricordo.languages.text import followup_languages, language_of
 from ricordo.records.turns import LOOKBACK, Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
@@ -54,6 +57,7 @@ def understand(
 
     `find` searches older turns by the words that the question quotes; `recent` are the newest turns if they were read.
     """
+    _load()
     now = engine.clock.now()
     states, rewriter = clarifications_of(engine), _rewriter(engine)
     pending = states.get(key_of(scope), now)
@@ -86,6 +90,18 @@ def understand(
     standalone = meaning.standalone if meaning.standalone != question else ""
     by_rules = rewriter is not None and bool(meaning.references) and meaning.rewritten_by == "rules"
     return Understanding(standalone, meaning.resolved, degraded=(RULES_WROTE,) if by_rules else ())
+
+
+@cache
+def _load() -> None:
+    """Load and compile what the rules need, so that only the first question of a process waits for it."""
+    _ = (
+        said_in(""),
+        small_talk("x"),
+        shipped_scorer(),
+        has_meaning("x"),
+        [each.patterns for each in followup_languages()],
+    )
 
 
 def _rewriter(engine: Engine) -> Rewriter | None:
