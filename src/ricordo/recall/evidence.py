@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language_of
-from ricordo.recall.index import idf
+from ricordo.recall.index import highest, idf
 from ricordo.recall.quantization import Vectors, similarities
 
 if TYPE_CHECKING:
@@ -268,13 +268,17 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
     weigh = _weighed_one_by_one if index.is_large else _weighed_at_once
     total, said, holders = weigh(index, [(asked[at][1], found[at]) for at in chosen])
     worths = np.array([idf(count + _ELSEWHERE, each) for each in holders])
-    best = float(total.max(initial=0, where=allowed))
+    everywhere = allowed.all()
+    among = total if everywhere else np.where(allowed, total, np.float32(0))
+    best = float(among.max(initial=0))
     weight = float(worths.sum() + sizes.count(0) * idf(count + _ELSEWHERE, 0))
-    around = _said_around(links, said, _leading(total, allowed, best))
+    around = _said_around(links, said, _leading(among, best))
     contained = float((worths @ around.any(axis=1)).max(initial=0))
     doubt = _DOUBT.get(_language(question), _DOUBT_ELSE)
+    if best > 0:
+        total /= np.float32(best)
     return WordEvidence(
-        np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
+        total if everywhere else np.minimum(total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),
         said,
         worths,
@@ -371,14 +375,10 @@ def _kinds() -> dict[int, tuple[int, ...]]:
     return found
 
 
-def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> "Rows":
-    """The rows with the highest scores, at least half of the best, in no order."""
-    rows = np.flatnonzero(allowed & (scores > best / 2))
-    if len(rows) <= _LEADING:
-        return rows
-    among = scores[rows]
-    found: Rows = rows[among >= np.partition(among, len(rows) - _LEADING)[len(rows) - _LEADING]]
-    return found[:_LEADING]
+def _leading(scores: Vectors, best: float) -> "Rows":
+    """The rows with the highest scores, above half of the best, in no order."""
+    bar = highest(scores, _LEADING)
+    return np.flatnonzero(scores >= bar if bar > best / 2 else scores > best / 2)[:_LEADING]
 
 
 def _said_around(links: "Links", said: NDArray[np.bool_], rows: "Rows") -> NDArray[np.bool_]:
@@ -413,12 +413,15 @@ def meaning_evidence(
     links = index.links
     weight = links.meaning[rows]
     around = links.meaning_around if isinstance(rows, slice) else links.around(rows, weight)
-    raw = (alone + links.around(rows, weight * alone)) / (1 + around)
+    share = (alone + links.around(rows, weight * alone)) / (1 + around)
     mean, spread = _typical(index, query, known, rows, alone)
-    low, high = mean - 3 * spread, float(raw.max(initial=mean, where=allowed[rows]))
+    among = share if known.all() else share[allowed[rows]]
+    low, high = mean - 3 * spread, float(among.max(initial=mean))
     if high - low < 1e-6:
         return MeaningEvidence(np.where(index.has_vector, np.float32(1), words), np.zeros_like(words))
-    share = ((raw - np.float32(low)) / np.float32(high - low)).clip(0, 1)
+    share -= np.float32(low)
+    share /= np.float32(high - low)
+    np.clip(share, 0, 1, out=share)
     deviations = (alone - np.float32(mean)) / np.float32(max(spread, 1e-6))
     if isinstance(rows, slice):
         return MeaningEvidence(share, deviations)

@@ -181,6 +181,7 @@ _LONG_QUESTION = 15  # content words from which on a message that ends with a qu
 _LENT = 0.8  # the most that a neighbour's word counts
 _MOST_MATCHES = 16  # a word in more than one of so many rows is common, and kept as a column
 _NEIGHBOUR_MEANING = 0.1
+_STEP, _MARGIN = 31, 8  # of the sample that bounds the highest scores, and places of it that are taken in any case
 _LARGE, _COLUMNS = 512, 128  # rows from which on an index keeps common words, and how many
 # The parameters k1 and b of BM25.
 _REPETITION, _LENGTH = 1.2, 0.75
@@ -488,6 +489,21 @@ class OwnerIndex:
             return QuantizedVectors(self._vectors.array[numbers], self._scales.array[numbers]).floats()
 
 
+def highest(scores: Vectors, places: int) -> float:
+    """The score at a place from the top; minus infinity where there are fewer scores.
+
+    Only scores that a sample says may be among them are sorted. An odd step, because questions and answers alternate.
+    """
+    if places >= len(scores):
+        return -math.inf
+    sample = scores[::_STEP]
+    above = _MARGIN + 3 * places // _STEP
+    if above < len(sample):
+        likely = scores[scores >= np.partition(sample, len(sample) - above)[len(sample) - above]]
+        scores = likely if len(likely) >= places else scores
+    return float(np.partition(scores, len(scores) - places)[len(scores) - places])
+
+
 def idf(count: int, holders: int) -> float:
     """The inverse document frequency of a word that occurs in so many messages."""
     return math.log(1 + (count - holders + 0.5) / (holders + 0.5))
@@ -541,6 +557,11 @@ class Links:
             np.append(np.where(each < 0, missing, each), missing).astype(np.intp) for each in (before, after)
         )
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
+        places = np.arange(missing)
+        beside = (
+            (self.before[:-1] == places - 1) & (self.two_before[:-1] == places - 2) & (self.after[:-1] == places + 1)
+        )
+        self._apart = np.flatnonzero(~beside)  # rows whose neighbours are not the rows beside them: ends of sessions
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
         self.meaning = np.float32(_NEIGHBOUR_MEANING) * self.nearness
         self.meaning_around = self.around(slice(0, missing), self.meaning)
@@ -555,6 +576,15 @@ class Links:
         """For each of some rows the sum of its neighbours' values, for neighbours that are among these rows."""
         spread = np.zeros(len(self.before), dtype=np.float32)
         spread[rows] = values
+        if not isinstance(rows, slice):
+            return self._beside(spread, rows)
+        total = np.empty(len(spread) - 1, dtype=np.float32)
+        np.add(spread[1:-2], spread[:-3], out=total[2:])
+        total[2:] += spread[3:]
+        total[self._apart] = self._beside(spread, self._apart)
+        return total
+
+    def _beside(self, spread: Vectors, rows: Rows) -> Vectors:
         total: Vectors = spread[self.before[rows]] + spread[self.two_before[rows]] + spread[self.after[rows]]
         return total
 

@@ -29,6 +29,7 @@ from ricordo.recall.evidence import (
     topic_evidence,
     word_evidence,
 )
+from ricordo.recall.index import highest
 
 if TYPE_CHECKING:
     from ricordo.recall.index import OwnerIndex
@@ -166,7 +167,8 @@ def _scored(
     if not question.text.strip() or not allowed.any():
         return None
     evidence = _gather(index, question, allowed)
-    return np.where(allowed & evidence.found, evidence.weighed(weights), -np.inf), evidence
+    scores, found = evidence.weighed(weights), allowed & evidence.found
+    return scores if found.all() else np.where(found, scores, -np.inf), evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class _Evidence:
             if kind is not None:
                 share = 1 - given_up if name == "substance" else 1.0  # short messages live on borrowed words
                 total += np.float32(getattr(weights, name) * share) * kind
-        return total.astype(np.float32)
+        return total.astype(np.float32, copy=False)
 
     def reasons(self, index: "OwnerIndex", rows: Sequence[int]) -> Iterator[tuple[str, ...]]:
         """Why each of some rows was found."""
@@ -322,8 +324,8 @@ def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int]
 
 def _at_least(scores: "Vectors", places: int, less: float = 0.0) -> NDArray[np.int64]:
     """The places of the highest finite scores, ties with the last one included, and those at most `less` below it."""
-    bar = np.partition(scores, len(scores) - places)[len(scores) - places] - less if places < len(scores) else -np.inf
-    return np.flatnonzero((scores >= bar) & (scores > -np.inf))
+    bar = np.float32(highest(scores, places)) - less
+    return np.flatnonzero(scores >= bar if bar > -np.inf else scores > -np.inf)
 
 
 MIN_COVERAGE = 0.25  # of the question's words, a rare one counting more
