@@ -211,7 +211,6 @@ _DOUBT, _DOUBT_ELSE = {"en": 1.5}, 3.0  # how steeply the certainty of words fal
 _STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
 _MOST_SIMILAR = 8.0  # standard deviations; what is beyond counts no more
 _NAMED = 2 / 3  # how much a named speaker's own messages count beside those of a role
-_SUBSTANCE = 8  # content words from which on a message can hold an answer by itself
 _LIKELY_WORDS = 0.5  # word evidence from which on the first-stage search keeps a message in any case
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
@@ -235,12 +234,13 @@ class WordEvidence:
     asked: float
     certainty: float
 
-    def coverage(self, turns: Sequence[Sequence[int]]) -> list[float]:
-        """The share of the question that the rows of each turn contain together, from 0 to 1; rare words count more."""
-        if not turns or self.asked <= 0:
-            return [0.0] * len(turns)
-        first = np.cumsum([0, *map(len, turns[:-1])])
-        said = np.logical_or.reduceat(self.said.take(np.concatenate(turns), axis=1), first, axis=1)
+    def coverage(self, index: "OwnerIndex", rows: Sequence[int]) -> list[float]:
+        """The share of the question that the whole turn of each row contains, from 0 to 1; rare words count more."""
+        if not rows or self.asked <= 0:
+            return [0.0] * len(rows)
+        said = self.said.take(rows, axis=1)
+        for others in index.same_turn(np.array(rows)):
+            said |= self.said.take(others, axis=1)
         # Rounded, because the last bit of a sum may depend on the number of turns.
         shares: list[float] = (np.einsum("i,ij->j", self.worths, said) / self.asked).round(9).tolist()
         return shares
@@ -432,11 +432,11 @@ def meaning_evidence(
 
 def substance_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> Vectors:
     """Whether a message can hold an answer by itself: it has enough words, or is strikingly similar in meaning."""
-    enough: Vectors = np.minimum(np.float32(1), index.lengths / np.float32(_SUBSTANCE))
+    enough = index.links.enough
     if meaning is None:
         return enough
-    found: Vectors = np.maximum(enough, meaning.alone / np.float32(_STRIKING)).clip(0, 1)
-    return found
+    found: Vectors = np.maximum(enough, meaning.alone / np.float32(_STRIKING))
+    return np.minimum(found, np.float32(1), out=found)
 
 
 def answer_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> Vectors | None:

@@ -141,7 +141,7 @@ def rank(
         # Something is always nearest: a score is trusted less where only meaning speaks.
         sure = (1 - evidence.given_up(weights) * weights.words / (weights.words + weights.meaning)) / weights.total
         numbers = np.minimum.accumulate(scores[rows] * sure).clip(0, 1).tolist()
-        covered = evidence.words.coverage([index.same_turn(row) for row in rows])
+        covered = evidence.words.coverage(index, rows)
         ids, cosines = [index.message_ids[row] for row in rows], index.cosines(rows, question.vector)
         each_row = zip(ids, numbers, [()] * len(rows), covered, cosines, strict=True)
         taken = {row: each for row, each in zip(rows, map(RankedMessage._make, each_row), strict=True) if accept(each)}
@@ -316,10 +316,14 @@ def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int]
     told += np.where(first, _LED_FIRST * through, _LED * (through - 1)) + _SAME_SPEAKER * (same - 1.0 * ~first)
     kept = _at_least(told, limit)
     led = (~first & (through >= _CLEARLY))[kept]
-    place = dict(zip(rows[kept].tolist(), told[kept].tolist(), strict=True))
-    times, names = index.times, index.message_ids
-    best = sorted(place, key=lambda row: (-place[row], -float(times[row]), names[row]))
-    return best[:limit], set(compress(place, led.tolist()))
+    best = rows[kept]
+    numbers, names = best.tolist(), index.message_ids
+    order = sorted(
+        zip(
+            (-told[kept]).tolist(), (-index.times[best]).tolist(), [names[row] for row in numbers], numbers, strict=True
+        )
+    )
+    return [row for *_, row in order[:limit]], set(compress(numbers, led.tolist()))
 
 
 def _at_least(scores: "Vectors", places: int, less: float = 0.0) -> NDArray[np.int64]:

@@ -244,7 +244,9 @@ def normalise_text(text: str) -> str:
     """Lower case, no accents, no repeated letters, only sentence punctuation: the form of the phrases."""
     plain = text
     if not plain.isascii():
-        plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", plain)).translate(_QUOTES)
+        plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", plain))
+        if _QUOTED.search(plain):  # most texts have none, and a translation looks at every character
+            plain = plain.translate(_QUOTES)
     plain = _CONTRACTED.sub("", plain.casefold())
     if _DRAWN_OUT.search(plain):
         plain = _DRAWN_OUT.sub(r"\1\1", _DRAWN_OUT_END.sub(r"\1", plain))
@@ -252,11 +254,13 @@ def normalise_text(text: str) -> str:
 
 
 _QUOTES = str.maketrans("’‘`´“”«»„", "''''" + '"' * 5)
+_QUOTED = re.compile("[’‘`´“”«»„]")
 _UNSEEN = re.compile(rf"[\u0300-\u036f]|{HIDDEN}")
 _CONTRACTED = re.compile(r"'(?=(?:t|m|s|re|ve|d|ll)\b)")
 _DRAWN_OUT_END = re.compile(r"([a-z])\1{2,}\b")
 _DRAWN_OUT = re.compile(r"([a-z])\1\1+")
-_OTHER = re.compile(r'[^\w.!?;"+\n]+')
+# Everything else, but for single spaces, which stay as they are.
+_OTHER = re.compile(r'[^\w.!?;"+\n ][^\w.!?;"+\n]*| [^\w.!?;"+\n]+')
 _ENDS = ".!?;\n"
 _WORD = re.compile(r"[a-z0-9+]+")
 
