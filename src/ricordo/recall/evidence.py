@@ -436,7 +436,8 @@ def substance_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> 
     if meaning is None:
         return enough
     found: Vectors = np.maximum(enough, meaning.alone / np.float32(_STRIKING))
-    return np.minimum(found, np.float32(1), out=found)
+    np.minimum(found, np.float32(1), out=found)
+    return found
 
 
 def answer_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> Vectors | None:
