@@ -432,7 +432,7 @@ def meaning_evidence(
 
 def substance_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> Vectors:
     """Whether a message can hold an answer by itself: it has enough words, or is strikingly similar in meaning."""
-    enough = index.links.enough
+    enough: Vectors = index.links.enough
     if meaning is None:
         return enough
     found: Vectors = np.maximum(enough, meaning.alone / np.float32(_STRIKING))

@@ -568,7 +568,7 @@ class Links:
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
         self.meaning = np.float32(_NEIGHBOUR_MEANING) * self.nearness
         self.meaning_around = self.around(slice(0, missing), self.meaning)
-        self.enough = np.minimum(np.float32(1), lengths / np.float32(_SUBSTANCE))
+        self.enough: Vectors = np.minimum(np.float32(1), lengths / np.float32(_SUBSTANCE))
         self.lending = np.append(np.minimum(np.float32(_LENT), self.nearness), np.float32(0))
         # 0 up to fifty content words, 1 from five hundred: a page holds many words and little of each.
         self.pages = np.log10(np.maximum(lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)

@@ -319,7 +319,7 @@ class CrisisDetector:
 
     def __init__(self, phrases: tuple[CrisisPhrases, ...] = ()) -> None:
         self._phrases = phrases
-        self._cached = lru_cache(maxsize=4_096)(self._any_crisis)  # the same turns are checked with every question
+        self._cached = lru_cache(maxsize=8_192)(self._any_crisis)  # the same turns are checked with every question
 
     def sign(self, message: Message) -> Crisis | None:
         """The crisis in a message, or None."""
