@@ -133,7 +133,12 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     # Compatibility forms first, so that a long s, a ligature or a full-width digit is a plain one.
-    return unicodedata.normalize("NFKD", text.casefold()).translate(_WITHOUT_ACCENTS)
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return plain if plain.isascii() else plain.translate(_WITHOUT_ACCENTS)
+
+
+# Often all that is not ASCII; the table looks at every character. A joiner among them is no accent.
+_ACCENTS = re.compile("[\u0300-\u034e\u0350-\u036f]+")
 
 
 class _WithoutAccents(dict[int, int | None]):
