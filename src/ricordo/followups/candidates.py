@@ -16,7 +16,7 @@ from operator import not_
 
 from ricordo.followups.anaphora import complement
 from ricordo.followups.items import derive_items, enumeration, headline, lists_of, prose_item
-from ricordo.followups.phrases import Phrase, content_words, name_in, phrases
+from ricordo.followups.phrases import Phrase, content_words, may_mean, name_in, phrases, shown
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -513,12 +513,16 @@ def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers:
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
 
 
-def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: FollowUpWords) -> list[Mention]:
+def antecedents(references: Sequence[ReferenceCue], focus: Focus, talk: Talk) -> list[Mention]:
     """The phrases that pronouns and ellipses stand for, the most likely first."""
     found: list[Mention] = []
     for reference in references:
         if reference.person and focus.person is not None:
-            found.append(focus.person if focus.recalls_person else focus.opening or focus.person)
+            likely = focus.person if focus.recalls_person else focus.opening or focus.person
+            others = [each for each in focus.seen if _may_be_person(each) and shown(each.phrase.text, talk).person > 0]
+            named = sorted(others, key=lambda each: -shown(each.phrase.text, talk).times)
+            fitting = (likely, *named, *filter(None, [focus.opening]))
+            found.append(next((each for each in fitting if may_mean(reference, each.phrase.text, talk)), likely))
         elif reference.noun:
             noun = stem(reference.noun)
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])

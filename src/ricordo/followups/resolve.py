@@ -26,6 +26,7 @@ from ricordo.followups.antecedents import (
 from ricordo.followups.candidates import (
     LONG_ANSWER,
     RECENT_TURNS,
+    Focus,
     ListChoice,
     Mention,
     antecedents,
@@ -57,7 +58,17 @@ from ricordo.followups.parse import (
     small_talk,
     words_of,
 )
-from ricordo.followups.phrases import clause_saying, content_words, has_meaning, in_answer, name_in, phrases
+from ricordo.followups.phrases import (
+    clause_saying,
+    content_words,
+    has_meaning,
+    in_answer,
+    may_mean,
+    name_in,
+    phrases,
+    shown,
+    takes_place,
+)
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -180,8 +191,9 @@ def resolve(
         references, offered = references or _whole_question(question, title), (*offered, *title)
     additions = fit_additions(question, offered) if offered else ()
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
-    in_place = not (history and items_of(history[-1]))
-    standalone = write_standalone(question, additions, references, language, in_place) if additions else question
+    placed = additions if references and not items_of(history[-1]) else ()
+    instead = next((each for each in placed if takes_place(references[0], each, talk)), None)
+    standalone = write_standalone(question, additions, references, language, instead) if additions else question
     standalone = bound.standalone or standalone
     rewritten_by = "rules"
     if rewriter is not None and references and not bound.candidates:
@@ -212,7 +224,7 @@ def _title(talk: Talk, offered: Sequence[Addition]) -> tuple[Addition, ...]:
     generic = bool(talk.language.article_forms)  # there the article tells nothing
     new = any(each.proper or ((generic or not each.definite) and each.stems.isdisjoint(heard)) for each in own)
     needed_here = known.isdisjoint(focus.opening.phrase.stems) and (offered or not new)
-    return (_addition(focus.opening),) if needed_here else ()
+    return (_addition(focus.opening, talk),) if needed_here else ()
 
 
 def _whole_question(question: str, added: Sequence[Addition]) -> tuple[ReferenceCue, ...]:
@@ -299,11 +311,12 @@ def _completed(
         return (references, _Bound(candidates=rivals)) if rivals else (references, bound)
     focus = follow(talk.history, talk.language, refers_back)
     offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
-    if references and references[0].person and (focus.answers_who or len(talk.history) > 2):
+    cue = references[0] if references else None
+    if cue is not None and cue.person and (focus.answers_who or len(talk.history) > 2):
         return references, bound
     scores = scored(talk, references, offered, focus, scorer)
-    if references and references[0].person:
-        scores = tuple(each for each in scores if name_in(each[0].text) and not is_day(split_words(each[0].text).words))
+    if cue is not None and cue.kind == "pronoun" and not cue.noun:
+        scores = _that_may_be_meant(scores, cue, talk, focus)
     if not scores:
         return references, bound
     whole_question = ReferenceCue("ellipsis", round(scores[0][1], 3), 0, len(talk.question), talk.question)
@@ -320,6 +333,33 @@ def _completed(
         return references, bound
     turn = next(turn for turn in talk.history if turn.turn_number == found[0].turn_number)
     return left_out, _Bound(bound.resolved or (_whole(first, turn),), (), found)
+
+
+def _that_may_be_meant(
+    scores: Sequence[tuple[Addition, float]], cue: ReferenceCue, talk: Talk, focus: Focus
+) -> tuple[tuple[Addition, float], ...]:
+    """The candidates that a pronoun may stand for, where the topic is no such person those first that are."""
+    fits = {each: may_mean(cue, each.text, talk) for each, _ in scores}
+    topic = focus.person.phrase if focus.person is not None else None
+    sure = topic is not None and (" " in name_in(topic.text) or shown(topic.text, talk).person > 0)
+    named = cue.person and topic is not None and sure and may_mean(cue, topic.text, talk) > 0
+    best = max(fits.values(), default=0.0)
+    chances = [
+        (
+            each,
+            chance
+            if named or not cue.person
+            else max(chance, ACTS_ON_CUE)
+            if fits[each] == best > _MAY
+            else chance / 2,
+        )
+        for each, chance in scores
+        if fits[each] and not (cue.person and is_day(split_words(each.text).words))
+    ]
+    return tuple(sorted(chances, key=lambda each: -each[1]))
+
+
+_MAY = 0.4  # of a name that nothing shows to be a person's
 
 
 def _points(cue: ReferenceCue, language: FollowUpWords) -> bool:
@@ -570,7 +610,7 @@ def _bind_said(reference: ReferenceCue, talk: Talk) -> _Bound:
     said = headline(item.text) if item is not None else said if says else ""
     offered = [Addition(said, turn.turn_number, "answer" if item is None else "item")] if said else []
     opening = follow(talk.history, language, refers_back).lasting  # a return stays within what the talk is about
-    kept = (_addition(opening),) if opening is not None else ()
+    kept = (_addition(opening, talk),) if opening is not None else ()
     return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk), *kept))
 
 
@@ -641,7 +681,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     focus = follow(talk.history, talk.language, refers_back)
     if talk.history[-1].told:
         focus = replace(focus, opening=None)  # what the user tells of is no talk about one subject
-    mentions = antecedents(references, focus, talk.language)
+    mentions = antecedents(references, focus, talk)
     if reference.about:
         mentions = list(focus.centre[: 2 if len(talk.history) <= SHORT_TALK else 1])
     mentions = _still_spoken_of(mentions, talk)
@@ -651,7 +691,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
         return _Bound(candidates=tuple(Candidate(each.text, last) for each in answered[:MOST_CANDIDATES]))
     if not mentions and not answered:
         return _Bound()
-    offered = (*answered, *(_addition(mention) for mention in mentions))
+    offered = (*answered, *(_addition(mention, talk) for mention in mentions))
     if not mentions:
         return _bind_last_answer(reference, talk, offered=offered)
     turn = next(t for t in talk.history if t.turn_number == mentions[0].turn_number)
@@ -671,9 +711,9 @@ def _topic_of(turn: PastTurn, talk: Talk, asked: bool = False) -> tuple[Addition
     """What a turn was about, carried from the turns before it when its own question did not say."""
     focus = follow(talk.until(turn.turn_number).history or (turn,), talk.language, refers_back)
     mentions = [*(focus.asked[:1] if asked else ()), *focus.centre[:1]]
-    return tuple(_addition(mention) for mention in mentions)
+    return tuple(_addition(mention, talk) for mention in mentions)
 
 
-def _addition(mention: Mention) -> Addition:
-    article = mention.phrase.determiner if mention.phrase.definite else ""
-    return Addition(mention.phrase.text, mention.turn_number, mention.origin, article)
+def _addition(mention: Mention, talk: Talk) -> Addition:
+    phrase = mention.phrase
+    return Addition(phrase.text, mention.turn_number, mention.origin, phrase.article(talk.language))

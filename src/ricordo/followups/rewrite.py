@@ -51,19 +51,19 @@ def write_standalone(
     additions: Sequence[Addition],
     references: Sequence[ReferenceCue],
     language: FollowUpWords,
-    in_place: bool = True,
+    instead: Addition | None = None,
 ) -> str:
-    """The question with its additions: the first in place of an English pronoun if `in_place`, others in brackets."""
-    rest = [_unbracketed(addition.text) for addition in additions]
+    """The question with its additions: one of them `instead` of an English pronoun, the others in brackets."""
     text = question
-    pronoun = _replaceable(question, references, language) if in_place else None
-    if rest and pronoun is not None:
-        phrase = f"{additions[0].article} {rest.pop(0)}".strip()
+    pronoun = _replaceable(question, references, language) if instead is not None else None
+    if instead is not None and pronoun is not None:
+        phrase = f"{instead.article} {_unbracketed(instead.text)}".strip()
         if question[pronoun.start].isupper():
             phrase = phrase[0].upper() + phrase[1:]
         owned = question[pronoun.start : pronoun.end].lower() in language.owned
         ending = ("'" if phrase.endswith("s") else "'s") if owned else ""
         text = f"{question[: pronoun.start]}{phrase}{ending}{question[pronoun.end :]}"
+    rest = [_unbracketed(each.text) for each in additions if pronoun is None or each is not instead]
     return bracketed(text, rest) if rest else text
 
 
@@ -111,9 +111,12 @@ def _replaceable(question: str, references: Sequence[ReferenceCue], language: Fo
     word = question[first.start : first.end].lower()
     if first.kind != "pronoun" or word not in language.replaceable | language.owned:
         return None
-    # A possessive needs its noun: "her" at the end is the person.
+    # A possessive needs its noun: "her" at the end is the person. "Do it" names an action.
     follows = question[first.end : first.end + 1] == " "
-    return first if word not in language.owned or follows else None
+    line = split_words(question)
+    before = line.word(line.token_at_offset(first.start) - 1)
+    acts = not (first.plural or first.person or word in language.owned) and before in language.deeds
+    return first if not acts and (word not in language.owned or follows) else None
 
 
 PartKind = Literal["name", "time", "noun", "unknown"]

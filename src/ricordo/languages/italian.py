@@ -244,6 +244,18 @@ _RELATIONAL = """inconveniente inconvenienti pregio pregi controindicazione alte
     vantaggio variante varianti velocità versione versioni vita volta volte dettagli dettaglio informazioni
     informazione personaggi personaggio"""
 
+_MEN = """lui mio nostro padre papà fratello figlio marito zio nonno re principe duca attore pittore scultore scrittore
+    compositore direttore ispettore inventore uomo ragazzo fidanzato monaco prete imperatore conte nato morto sepolto
+    bambino maestro cuoco fornaio poeta architetto medico filosofo fisico chimico matematico storico notaio giardiniere"""
+_WOMEN = """lei mia nostra madre mamma sorella figlia moglie zia nonna regina principessa duchessa attrice pittrice
+    scultrice scrittrice compositrice direttrice donna ragazza fidanzata suora imperatrice contessa nata morta sepolta
+    bambina maestra cuoca poetessa professoressa"""
+_PEOPLE = """nacque morì sposò cantante regista artista musicista pianista violinista chitarrista giornalista romanziere
+    ingegnere astronomo botanico biologo economista esploratore navigatore capitano ammiraglio generale soldato pilota
+    astronauta presidente ministro senatore politico avvocato giudice commissario insegnante professore studente
+    allenatore calciatore corridore ciclista pugile nuotatore tennista fotografo comico mago vescovo santo mercante
+    banchiere sarto falegname fabbro pastore cacciatore assassino ladro vicino collega amico cugino cugina nipote"""
+
 _ABOUT = (
     r"(?:di|del|dello|della|dell|dei|degli|delle|a|ad|al|allo|alla|all|ai|agli|alle|su|sul|sullo|sulla|sull|sui|sugli"
     r"|sulle|riguardo|circa|a proposito)"
@@ -669,7 +681,12 @@ FOLLOWUPS = FollowUpWords(
     verb_markers_alone=True,
     participle=r"\w{2,}(?:at|it|ut|st|rt|tt)[oaie]",
     own_people=words("mio mia miei mie nostro nostra"),
-    person_genders={"lui": "m", "lei": "f", "mio": "m", "mia": "f", "nostro": "m", "nostra": "f"},
+    person_genders={
+        **dict.fromkeys(words(_PEOPLE), ""),
+        **dict.fromkeys(words(_MEN), "m"),
+        **dict.fromkeys(words(_WOMEN), "f"),
+    },
+    locatives=words("in nel nello nella nell nei negli nelle"),
     text_requests=words("traduci tradurre traducimi correggi riscrivi"),
     light_verbs=words(
         """fare fa fanno faccio fai dare dà dai va vanno serve servono usa usano usare costa costano mettere metti prendere
