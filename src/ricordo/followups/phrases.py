@@ -153,8 +153,9 @@ def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
         return False
     if before in language.verb_markers and (_object_at(line, language, at + 1) or language.verb_markers_alone):
         return True
-    if before in language.subject_pronouns and _object_at(line, language, at + 1):
-        return True  # "How do I mend a tyre?"
+    asked = line.word(at - 2) in language.do_support
+    if before in language.subject_pronouns and (asked or _object_at(line, language, at + 1)):
+        return True  # "How do I mend a tyre?", "How long do I knead?"
     if before in language.auxiliaries and language.patterns["participle"].fullmatch(word):
         return True
     if before in language.auxiliaries:

@@ -210,7 +210,7 @@ def _part(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Fr
 
 def _kind(line: WordSpans, language: FollowUpWords, first: int, last: int) -> PartKind:
     words = [line.word(at) for at in range(first, last + 1)]
-    if any(word in language.time_names or (word.isdecimal() and len(word) == 4) for word in words):
+    if words[-1] in language.time_names or (words[-1].isdecimal() and len(words[-1]) == 4):
         return "time"
     if any(line.tokens[at].capital and at > 0 for at in range(first, last + 1)):
         return "name"
@@ -229,10 +229,12 @@ def with_part(
         return ""
     named = _named_part(line, split_words(instead_of), language) if instead_of else None
     if named is not None:
-        return _spliced(question, *named, new)
+        start, end, bare = named
+        begins = piece.tokens[1].start if bare and len(piece.tokens) > 1 and piece.word(0) in language.determiners else 0
+        return _spliced(question, start, end, new[begins:], language)
     token = _same_class(line, piece, language)
     if token is not None:
-        return _spliced(question, *token)
+        return _spliced(question, *token, language)
     (incoming, offset) = _incoming(piece, new, language)
     if incoming is None:
         return ""
@@ -271,19 +273,19 @@ def _in_place(
             if not joined:
                 before = line.token_at_offset(part.start) - 1
                 begins = line.tokens[before].start if before >= 0 else part.start
-            return _spliced(question, begins, part.end, new[offset:])
+            return _spliced(question, begins, part.end, new[offset:], language)
         return ""
     at = line.token_at_offset(part.start)
     joined = line.word(at) in language.contracted
     word = _like_word(part, incoming)
     if word:
         found = next(token for token in line.tokens if token.start >= part.core and token.word == word)
-        return _spliced(question, found.start, found.end, new[incoming.core :])
+        return _spliced(question, found.start, found.end, new[incoming.core :], language)
     if incoming.article and part.article and not joined:
-        return _spliced(question, part.start, part.end, new[offset:])
+        return _spliced(question, part.start, part.end, new[offset:], language)
     if joined or (incoming.kind == "name" and part.article and language.article_forms):
-        return _spliced(question, part.start, part.end, _joined(line.word(at), new[offset:], language))
-    return _spliced(question, part.core, part.end, new[incoming.core :])
+        return _spliced(question, part.start, part.end, _joined(line.word(at), new[offset:], language), language)
+    return _spliced(question, part.core, part.end, new[incoming.core :], language)
 
 
 def _joined(article: str, new: str, language: FollowUpWords) -> str:
@@ -364,20 +366,38 @@ def _grammar(word: str, language: FollowUpWords) -> bool:
     return not language.is_number(word) and word in language.function_words
 
 
-def _named_part(line: WordSpans, old: WordSpans, language: FollowUpWords) -> tuple[int, int] | None:
-    """Where the words that a correction takes back stand in the question."""
+def _named_part(line: WordSpans, old: WordSpans, language: FollowUpWords) -> tuple[int, int, bool] | None:
+    """Where the words that a correction takes back stand in the question; whether in the middle of a noun phrase."""
     wanted = {stem(word) for word in old.words if not _grammar(word, language)}
     said = [at for at, token in enumerate(line.tokens) if token.is_word and stem(token.word) in wanted]
     if not wanted or not said or not wanted <= {stem(line.word(at)) for at in said}:
         return None
     first = said[0]
-    if old.word(0) in language.articles and line.word(first - 1) == old.word(0):
+    if old.word(0) in language.determiners and line.word(first - 1) == old.word(0):
         first -= 1
-    return line.tokens[first].start, line.tokens[said[-1]].end
+    inside = any(each is not None and each[0] < first <= each[1] for each in runs(line, language))
+    return line.tokens[first].start, line.tokens[said[-1]].end, inside
 
 
-def _spliced(question: str, start: int, end: int, new: str) -> str:
-    return f"{question[:start]}{new.strip()}{question[end:]}"
+def _spliced(question: str, start: int, end: int, new: str, language: FollowUpWords) -> str:
+    """The question with a new part in an old one's place: what meets at the seams stands once, and agrees."""
+    before, new, after = split_words(question[:start].rstrip()), new.strip(), split_words(question[end:])
+    piece, at = split_words(new), 0
+    last = before.words[-1] if before.tokens and before.tokens[-1].is_word else ""
+    first = piece.word(0)
+    places = language.prepositions | language.contracted.keys()
+    if first in places and last != first and (last in places or last in language.indefinite):
+        at, first = (1, piece.word(1)) if language.contracted.get(first, first) != last else (0, first)
+    counted = language.is_number(first) or first in language.determiners
+    same = last == first or (first in places and language.contracted.get(first) == last)
+    if same or (counted and last in language.indefinite | language.articles - language.contracted.keys()):
+        start = before.tokens[-1].start
+    if piece.words and after.tokens and after.tokens[0].is_word and stem(after.word(0)) == stem(piece.words[-1]):
+        end += after.tokens[0].end
+    text = new[piece.tokens[at].start :] if at < len(piece.tokens) else new
+    opened = first in language.function_words or first in language.modifiers or language.is_number(first)
+    text = text[:1].lower() + text[1:] if opened and question[:start].strip() else text
+    return f"{question[:start]}{text}{question[end:]}"
 
 
 _LONGEST = 8
