@@ -257,7 +257,7 @@ def test_what_is_told_one_after_the_other_is_a_list(language: FollowUpWords, ans
         ("Which plants like a dark bathroom?", "No, I said bedroom.", "Which plants like a dark bedroom?"),
         ("Where can I learn the guitar?", "i meant the ukulele", "Where can I learn the ukulele?"),
         ("What is a good name for a girl puppy?", "It's a boy, actually.", "What is a good name for a boy puppy?"),
-        ("Can I see owls in Norway?", "In Sweden, I should have said.", "Can I see owls In Sweden?"),
+        ("Can I see owls in Norway?", "In Sweden, I should have said.", "Can I see owls in Sweden?"),
     ],
 )
 def test_a_correction_takes_the_place_of_what_is_like_it(asked: str, question: str, standalone: str) -> None:

@@ -289,7 +289,7 @@ _READ_CHARACTERS = 1_500  # characters of an answer
 
 
 class Shown(NamedTuple):
-    """What a talk shows of a name: what speaks for a person (below 0: for a place or a thing), for a man, for a woman.
+    """What a talk shows of a name: what speaks for a person (below 0: a place or thing), a man, a woman.
 
     `times`: how often it is written.
     """
@@ -320,7 +320,7 @@ def shown(text: str, talk: Talk) -> Shown:
 
 
 def _same_name(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Whether two names may be one: "Elias Finch", "Finch" and "Elias", but neither "Agnes Finch" nor "Finch Street"."""
+    """Whether two names may be one: "Elias Finch" and "Finch", but neither "Agnes Finch" nor "Finch Street"."""
     short, long = sorted((first, second), key=len)
     return long[-len(short) :] == short or (len(short) == 1 and long[0] == short[0])
 
@@ -372,7 +372,7 @@ def _names_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
 
 
 def _shown_beside(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Shown:
-    """What stands beside a name: "her father Orazio", "Paxton, a gardener", "who was Vera Lynn"; "in Rome", "the Navy"."""
+    """What stands beside a name: "her father Orazio", "Paxton, a gardener", "who was Ada"; "in Rome", "the Navy"."""
     people, before = language.person_genders, line.word(first - 1)
     asked = before in language.copulas | {"s"} and line.word(first - 2) in language.person_words
     called = language.articles | language.indefinite

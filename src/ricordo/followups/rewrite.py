@@ -230,7 +230,9 @@ def with_part(
     named = _named_part(line, split_words(instead_of), language) if instead_of else None
     if named is not None:
         start, end, bare = named
-        begins = piece.tokens[1].start if bare and len(piece.tokens) > 1 and piece.word(0) in language.determiners else 0
+        begins = (
+            piece.tokens[1].start if bare and len(piece.tokens) > 1 and piece.word(0) in language.determiners else 0
+        )
         return _spliced(question, start, end, new[begins:], language)
     token = _same_class(line, piece, language)
     if token is not None:
@@ -276,6 +278,8 @@ def _in_place(
             return _spliced(question, begins, part.end, new[offset:], language)
         return ""
     at = line.token_at_offset(part.start)
+    if incoming.article and language.is_number(line.word(at - 1)):
+        return ""  # "in two days" has no place for "the next day"
     joined = line.word(at) in language.contracted
     word = _like_word(part, incoming)
     if word:

@@ -150,6 +150,7 @@ class FollowUpWords:
     light_verbs: Words = frozenset()
     # Gender and number ("s" or "p") of the articles, where the language has them.
     article_forms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    feminines: Words = frozenset()  # that end as a verb does
     # Words before a verb ("to", "si"), whether they tell one by themselves, and the form of a participle.
     verb_markers: Words = frozenset()
     verb_markers_alone: bool = False

@@ -171,7 +171,11 @@ _AUX = """è e' sono era erano fu furono sarà saranno sia siano essere stato st
     abbiamo avete hanno aveva avevo avevi avevano avrà avere avuto posso puoi può possiamo potete possono potrebbe
     potrei potresti sto stai devo devi deve dobbiamo dovete devono dovrebbe dovrei voglio vuoi vuole vogliono vorrei
     vorresti conviene bisogna serve servono c"""
-_PAST_FORM = r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]"
+_PAST_FORM = (
+    r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]|ebbe|ebbero|ottenne|tenne|volle|seppe|vide|decise"
+    r"|rispose|perse|scelse|rimase|dipinse|compose|giunse|crebbe|conobbe|diede|cadde|uccise|lesse|mosse|tolse"
+    r"|tradusse|produsse|condusse|espose"
+)
 _WH = "che cosa cos quale quali qual chi come quando dove perché perche quanto quanta quanti quante mai"
 _PRONOUNS = """io tu lui lei noi voi loro mi ti si ci vi li ne me te se ce ve mio mia miei mie tuo tua tuoi tue suo sua
     suoi sue nostro nostra nostri nostre vostro vostra questo questa questi queste quest quello quella quelli quelle
@@ -622,7 +626,7 @@ FOLLOWUPS = FollowUpWords(
         r"|aspetta|un attimo|rettifico|correggo|mi correggo|correzione|errore(?: (?:mio|di battitura))?|sbagliato|ho sbagliato"
         r"|mi sono (?:sbagliat|confus|espress)[oa](?: male)?|mi sbagliavo|volevo dire|intendevo(?: dire)?|cioè|ehm|facciamo"
         r"|ho (?:letto|scritto|capito) male|ho detto .{1,30}? ma|ma quale \w+|(?:ma )?(?:io )?(?:cercavo|chiedevo|parlavo"
-        r"|pensavo|dicevo|mi riferivo|mi serviva|volevo)(?: (?:a|di|del|al|della|alla|dello|dell))?|avrei dovuto dire"
+        r"|pensavo|dicevo|mi riferivo|mi serviva|volevo)(?: (?:a|ad|di|del|al|della|alla|dello|dell))?|avrei dovuto dire"
         r"|nel senso|meglio|più che altro)(?: [,.:;!…-]+)*(?: |$)"
     ),
     slip_ends=(
@@ -653,7 +657,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     spellings=forms(
         """anche anch anke, che ke, chi ki, chiede kiede, come cm, comunque cmq, con cn kn, cosa cs kosa, domani dmn,
-        dopo dp, dove dv ndo, già gia, niente nnt, non nn, per x, perché perchè perke pk pke xche xchè xché xke
+        dopo dp, dove dv ndo dov, già gia, niente nnt, non nn, per x, perché perchè perke pk pke xche xchè xché xke
         xké, però xò, più piu, po pò, può puo, qual kual, qualcosa qlcs, qualcuno qlcn, quale kuale, quando kuando
         qnd quanno, quanta qnta, quante qnte, quanti qnti, quanto kuanto qnt, quella qlla, quelle qlle, quelli
         qlli, quello qll, questa qsta, queste qste, questi qsti, questo qst, quindi qndi, sono sn, tutto tt"""
@@ -666,7 +670,7 @@ FOLLOWUPS = FollowUpWords(
         r"|sta|stanno|morì|nacque|vinse|scrisse|visse|disse|fece|fecero|prese|mise|nasce|muore|piove|contiene|consuma|brucia"
         r"|ascolta|parla|arriva|arrivano|torna|entra|esce|rischia|sopporta|regge|tiene|vuole|vogliono|perde|perdono|mangia"
         r"|mangiano|beve|dorme|corre|abita|lavora|guadagna|insegna|gira|pota|usa|apre|aprono|chiude|chiudono|parte|partono"
-        r"|" + _PAST_FORM + r")"
+        r"|fanno|\w{4,}[^fr]ono|\w{3,}iscono|" + _PAST_FORM + r")"
     ),
     past_form=_PAST_FORM,
     happens=words("successo succede accaduto accade capitato capita"),
@@ -692,6 +696,7 @@ FOLLOWUPS = FollowUpWords(
         """fare fa fanno faccio fai dare dà dai va vanno serve servono usa usano usare costa costano mettere metti prendere
         prende dire dice vuol vuole sapere funziona trovare vedere succede significa"""
     ),
+    feminines=words("mano foto moto radio auto metro"),
     article_forms={
         **dict.fromkeys(
             [
