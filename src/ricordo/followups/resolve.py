@@ -323,7 +323,7 @@ def _completed(
     left_out = references or (whole_question,)
     first = left_out[0]
     rivals = two_sides(talk) if not _told(first) and (references or scores[0][1] >= ASKS) else ()
-    rivals = rivals or namesakes(talk) or (told_side_by_side(talk) if _one_thing(references, talk.language) else ())
+    rivals = rivals or namesakes(talk) or (told_side_by_side(talk) if _one_thing(references, talk.language) and not _names_one_topic(focus) else ())
     if rivals:
         return left_out, _Bound(candidates=rivals)
     least = ACTS_ON_CUE if references else ACTS if len(talk.history) <= SHORT_TALK else ACTS_LATE
@@ -374,6 +374,11 @@ def _one_thing(references: Sequence[ReferenceCue], language: FollowUpWords) -> b
     if first is None or first.person or _told(first) or first.content:
         return False
     return first.zero or (first.kind == "pronoun" and first.text.lower() not in language.demonstrative | language.place)
+
+
+def _names_one_topic(focus: Focus) -> bool:
+    """Whether the talk is about one thing that has a name, so that "it" is no other."""
+    return bool(focus.centre) and focus.centre[0].phrase.proper and not focus.centre[0].phrase.plural
 
 
 def _told(cue: ReferenceCue) -> bool:
