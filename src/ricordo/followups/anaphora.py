@@ -162,7 +162,7 @@ def _is_clitic(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     onset, after = language.onset_article.get(word), line.word(index + 2)
     article = word != "li" if onset is None else re.match(onset, following) is not None
     gender, number = language.article_forms.get(word, ("", ""))
-    verbal = {"fs": "o", "fp": "o", "mp": "oae"}.get(gender + number, "") if onset is None else ""
+    verbal = {"fs": "oòì", "fp": "oòì", "mp": "oaeòì"}.get(gender + number, "") if onset is None else ""
     article = article and (following[-1:] not in verbal or not verbal or following in language.feminines)
     if following in language.clitic_hosts:
         return not (article and after in language.links and after in language.contracted)  # "gli usi del mirto"
@@ -204,7 +204,8 @@ def _answered_after(line: WordSpans, language: FollowUpWords, index: int) -> boo
     for at in range(index + 1, end):
         article, tail = line.word(at), range(at, end + 1)
         apart = line.word(at - 1) == "," and article in language.articles
-        if not (apart or article in announced) or article in language.prepositions:
+        governed = article in language.prepositions or line.word(at - 1) in language.prepositions
+        if governed or not (apart or article in announced):
             continue
         if not _content_at(line, language, at + 1) or not any(_names(line, language, i) for i in tail):
             continue

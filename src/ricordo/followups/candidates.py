@@ -563,7 +563,7 @@ def competing(reference: ReferenceCue, talk: Talk) -> tuple[Candidate, ...]:
     if len(own) > 1:
         return tuple(Candidate(each, last.turn_number) for each in own)
     sides = alternatives(split_words(last.query), talk.language) if not reference.person else ()
-    paired = [item.text for item in enumeration(asked_sentence(last.query), talk.language)]
+    paired = [i.text for i in enumeration(asked_sentence(last.query), talk.language) if not i.text.isdecimal()]
     names = [text for text in paired if text[:1].isupper()]
     paired = names if len(names) > 1 else paired
     if not sides and not paired and reference.person:

@@ -270,7 +270,7 @@ def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int, *, 
         topical=topical,
         proper=_proper(line, first, last),
         definite=before in language.articles or before in language.demonstrative,
-        plural=in_plural(head),
+        plural=in_plural(head) or head in language.plural_nouns,
         determiner=before if before in language.determiners else "",
     )
 
@@ -314,8 +314,8 @@ _AFTER_NAME = 5  # words after a name that may say what it is
 def shown(text: str, talk: Talk) -> Shown:
     """What the talk shows of the name that a phrase holds."""
     own = split_words(name_in(text)).words
-    said = [said for turn in talk.history[-_SHOWN_TURNS:] for said in (turn.query, turn.response[:_READ_CHARACTERS])]
-    told = [_shown(each, talk.language) for each in said if each and own]
+    said = [f"{turn.query}. {turn.response[:_READ_CHARACTERS]}" for turn in talk.history[-_SHOWN_TURNS:]]
+    told = [_shown(each, talk.language) for each in said if own]
     return sum((found for names in told for name, found in names.items() if _same_name(own, name)), Shown())
 
 
@@ -330,7 +330,7 @@ _SHOWN_TURNS = 4
 
 @lru_cache(maxsize=512)
 def _shown(text: str, language: FollowUpWords) -> dict[tuple[str, ...], Shown]:
-    """What one message shows of each name in it."""
+    """What one turn shows of each name in it."""
     line, found = split_words(text), dict[tuple[str, ...], Shown]()
     subject: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
@@ -346,6 +346,8 @@ def _shown(text: str, language: FollowUpWords) -> dict[tuple[str, ...], Shown]:
                 at += 1
             own = tuple(line.word(k) for k in range(first, at + 1))
             told = _shown_beside(line, language, first, at)
+            if language.article_forms and at > first and told.person >= 0:  # "Anna Magnani", "Marco Polo"
+                told += Shown(0, _SURE * own[0].endswith("o"), _SURE * own[0].endswith("a"))
             found[own] = found.get(own, Shown()) + told
             if told.person >= 0 and (not subject or not (opened or line.word(first - 1) in language.prepositions)):
                 subject, earlier, opened = own, subject, True
@@ -427,7 +429,7 @@ def may_mean(cue: ReferenceCue, text: str, talk: Talk) -> float:
         thing = told.person < _SURE or cue.plural or not text.endswith(name)  # "Miranda Lambert's debut single"
         return float(not other if talk.language.article_forms else thing)
     ends = text.endswith(name) or text[text.index(name) + len(name) :].startswith(("'s", "’s"))  # no "English singer"
-    named = bool(name) and not _NO_PERSON.search(name) and (ends or told.person > 0)
+    named = bool(name) and not _NO_PERSON.search(name) and (ends or told.person > 0 or told.gender != "")
     if not named or other or told.person <= -_SURE:
         return 0.0
     return (1 + (told.person > 0) + (gender == told.gender != "")) / 3

@@ -312,8 +312,9 @@ def _completed(
     focus = follow(talk.history, talk.language, refers_back)
     offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
     cue = references[0] if references else None
-    if cue is not None and cue.person and (focus.answers_who or len(talk.history) > 2):
-        return references, bound
+    if cue is not None and cue.person and offered and (focus.answers_who or len(talk.history) > 2):
+        if may_mean(cue, offered[0].text, talk):
+            return references, bound
     scores = scored(talk, references, offered, focus, scorer)
     if cue is not None and cue.kind == "pronoun" and not cue.noun:
         scores = _that_may_be_meant(scores, cue, talk, focus)
@@ -323,7 +324,11 @@ def _completed(
     left_out = references or (whole_question,)
     first = left_out[0]
     rivals = two_sides(talk) if not _told(first) and (references or scores[0][1] >= ASKS) else ()
-    rivals = rivals or namesakes(talk) or (told_side_by_side(talk) if _one_thing(references, talk.language) and not _names_one_topic(focus) else ())
+    rivals = (
+        rivals
+        or namesakes(talk)
+        or (told_side_by_side(talk) if _one_thing(references, talk.language) and not _names_one_topic(focus) else ())
+    )
     if rivals:
         return left_out, _Bound(candidates=rivals)
     least = ACTS_ON_CUE if references else ACTS if len(talk.history) <= SHORT_TALK else ACTS_LATE
@@ -344,15 +349,9 @@ def _that_may_be_meant(
     sure = topic is not None and (" " in name_in(topic.text) or shown(topic.text, talk).person > 0)
     named = cue.person and topic is not None and sure and may_mean(cue, topic.text, talk) > 0
     best = max(fits.values(), default=0.0)
+    chosen = cue.person and not named and best > _MAY
     chances = [
-        (
-            each,
-            chance
-            if named or not cue.person
-            else max(chance, ACTS_ON_CUE)
-            if fits[each] == best > _MAY
-            else chance / 2,
-        )
+        (each, chance if not chosen else max(chance, ACTS_ON_CUE) if fits[each] == best else chance / 2)
         for each, chance in scores
         if fits[each] and not (cue.person and is_day(split_words(each.text).words))
     ]

@@ -629,7 +629,7 @@ FOLLOWUPS = FollowUpWords(
         """do does did make makes made get gets got go goes take takes use used uses need needs work works mean means give
         show tell say know want help come start keep put find look happen happens think see cost costs"""
     ),
-    plural_nouns=words("people men women children police feet teeth mice cattle team band family crew couple"),
+    plural_nouns=words("people men women children police feet teeth mice cattle"),
     plural_verb=r"are|were|they|them|their|those|these|both",
     thanks=words("thanks thank thx cheers ty"),
     refusals=words("no nope nah"),
