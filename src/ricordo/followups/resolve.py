@@ -312,9 +312,9 @@ def _completed(
     focus = follow(talk.history, talk.language, refers_back)
     offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
     cue = references[0] if references else None
-    if cue is not None and cue.person and offered and (focus.answers_who or len(talk.history) > 2):
-        if may_mean(cue, offered[0].text, talk):
-            return references, bound
+    lasting = focus.answers_who or len(talk.history) > 2
+    if cue is not None and cue.person and lasting and offered and may_mean(cue, offered[0].text, talk):
+        return references, bound
     scores = scored(talk, references, offered, focus, scorer)
     if cue is not None and cue.kind == "pronoun" and not cue.noun:
         scores = _that_may_be_meant(scores, cue, talk, focus)
