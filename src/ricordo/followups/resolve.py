@@ -44,6 +44,7 @@ from ricordo.followups.candidates import (
     list_nouns,
     named_choice,
     next_choice,
+    told_apart,
     with_items,
 )
 from ricordo.followups.items import headline
@@ -186,6 +187,8 @@ def resolve(
     if references and references[0].person and offered and name_in(offered[0].text):
         name = full_name(name_in(offered[0].text), follow(history, language, refers_back))
         offered = (replace(offered[0], text=name, article=""), *offered[1:])
+    if len(offered) > 1 and not references[0].plural and references[0].kind in ("pronoun", "ellipsis", "back"):
+        offered = _without_rivals(offered, talk)
     if brief and not bound.candidates and not bound.standalone:
         title = _title(talk, fit_additions(question, offered))
         references, offered = references or _whole_question(question, title), (*offered, *title)
@@ -225,6 +228,19 @@ def _title(talk: Talk, offered: Sequence[Addition]) -> tuple[Addition, ...]:
     new = any(each.proper or ((generic or not each.definite) and each.stems.isdisjoint(heard)) for each in own)
     needed_here = known.isdisjoint(focus.opening.phrase.stems) and (offered or not new)
     return (_addition(focus.opening, talk),) if needed_here else ()
+
+
+def _without_rivals(offered: Sequence[Addition], talk: Talk) -> tuple[Addition, ...]:
+    """What is added without the things that stand beside the one that is meant: "the quieter one" is one of two lakes."""
+    last = talk.history[-1]
+    told = [item.text for item in told_apart(last.response, talk.language)]
+    for names in (told, alternatives(split_words(last.query), talk.language)):
+        members = [stems(content_words(split_words(name), talk.language)) for name in names]
+        held = [{at for at, own in enumerate(members) if own & stems(split_words(each.text).words)} for each in offered]
+        known = names is told and any(own & stems(split_words(last.query).words) for own in members)
+        if len(members) > 1 and len(held[0]) == 1 and not known:
+            return tuple(each for each, named in zip(offered, held, strict=True) if named <= held[0])
+    return tuple(offered)
 
 
 def _whole_question(question: str, added: Sequence[Addition]) -> tuple[ReferenceCue, ...]:
