@@ -454,7 +454,8 @@ def _acts(line: WordSpans, language: FollowUpWords) -> bool:
 def _disagrees(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """Whether a word after an article and a noun cannot be its adjective: "il secondo ferma"."""
     article, word = line.word(at - 2), line.word(at)
-    gender, number = language.article_forms.get(article, ({"o": "m", "a": "f"}.get(line.word(at - 1)[-1:], ""), "s"))
+    told = article if article in language.demonstrative else line.word(at - 1)  # "quello marrone puzza"
+    gender, number = language.article_forms.get(article, ({"o": "m", "a": "f"}.get(told[-1:], ""), "s"))
     named = article in language.articles | language.indefinite | language.demonstrative and gender != ""
     endings = {"ms": "oe", "fs": "ae", "mp": "i", "fp": "ei"}.get(gender + number, "aeio")
     return named and word[-1] in "aeio" and word[-1] not in endings and word not in language.modifiers

@@ -153,9 +153,8 @@ def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
         return False
     if before in language.verb_markers and (_object_at(line, language, at + 1) or language.verb_markers_alone):
         return True
-    asked = line.word(at - 2) in language.do_support
-    if before in language.subject_pronouns and (asked or _object_at(line, language, at + 1)):
-        return True  # "How do I mend a tyre?", "How long do I knead?"
+    if before in language.subject_pronouns - language.ones:
+        return True  # "How do I mend a tyre?", "it rises"
     if before in language.auxiliaries and language.patterns["participle"].fullmatch(word):
         return True
     if before in language.auxiliaries:
@@ -185,7 +184,8 @@ def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tu
         last -= 1
     while first < last and not line.is_word(first):
         first += 1
-    return (first, last) if line.is_word(first) else None
+    alone = first == last and line.word(first - 1) in language.coordinators
+    return (first, last) if line.is_word(first) and not (alone and _governs(line, language, last)) else None
 
 
 def _drops(line: WordSpans, language: FollowUpWords, first: int) -> bool:
@@ -404,20 +404,17 @@ def takes_place(cue: ReferenceCue, addition: Addition, talk: Talk) -> bool:
     if not may_mean(cue, addition.text, talk) or not line.words:
         return False
     word, last = line.words[-1], line.tokens[-1]
+    joined = language.coordinators | language.plural_nouns
+    several = in_plural(word) or not joined.isdisjoint(line.words)
     if cue.person or last.capital:
-        person, joined = shown(addition.text, talk).person, not language.coordinators.isdisjoint(line.words)
-        one = person > 0 or (person <= -_SURE and not addition.article)
-        return cue.person or not (cue.plural and one and not joined)  # "they" is not Iceland, but may be a band
+        return cue.person or several or not (cue.plural and shown(addition.text, talk).person)  # a band, no person
     verbal = word in language.verbs or language.patterns["past"].fullmatch(word) or word.endswith("ly")
     if verbal or word in language.modifiers or word in language.empty_adjectives:
         return False
-    plural = in_plural(word)
-    joined = language.coordinators | language.plural_nouns
-    several = plural or not joined.isdisjoint(line.words)
-    return several if cue.plural else not plural
+    return several if cue.plural else not in_plural(word)
 
 
-_NO_PERSON = re.compile(r"\d|-[a-z]")  # "2011", "Arabic-speaking"
+_NO_PERSON = re.compile(r"\d|-[a-z]|^[A-Z]{3,}$")  # "2011", "Arabic-speaking", "IKEA"
 
 
 def may_mean(cue: ReferenceCue, text: str, talk: Talk) -> float:

@@ -101,7 +101,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stems
+from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stem, stems
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -231,7 +231,7 @@ def _title(talk: Talk, offered: Sequence[Addition]) -> tuple[Addition, ...]:
 
 
 def _without_rivals(offered: Sequence[Addition], talk: Talk) -> tuple[Addition, ...]:
-    """What is added without the things that stand beside the one that is meant: "the quieter one" is one of two lakes."""
+    """What is added without what stands beside the one that is meant: "the quieter one" is one of two lakes."""
     last = talk.history[-1]
     told = [item.text for item in told_apart(last.response, talk.language)]
     for names in (told, alternatives(split_words(last.query), talk.language)):
@@ -433,10 +433,13 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
     """The last question with a part of it replaced, with something added, or as it was."""
     frames: list[tuple[int, str]] = []
     opens = talk.question.lstrip().startswith(reference.part)
+    if opens and not reference.corrects and _told_of(reference.part, talk):
+        return None
+    more = not talk.language.rests.isdisjoint(split_words(reference.part).words)  # "altri giochi?" stand beside the old
     for back in range(min(len(talk.history), _FRAMES)):
         asked = _frame(talk, back)
         frames += [(back, asked)] if asked else []
-        if not asked or (reference.whole and not reference.corrects):
+        if not asked or more or (reference.whole and not reference.corrects):
             continue
         unsure = reference.whole or explains(reference.part, asked, talk.language)
         least = FITS_SENSE if reference.corrects and unsure else FITS_OLDER if back else FITS
@@ -450,6 +453,13 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
         if written:
             return _Bound((_whole(reference, talk.history[-1 - back]),), standalone=written)
     return None
+
+
+def _told_of(part: str, talk: Talk) -> bool:
+    """Whether a part asks about a thing of the last turn ("La stoffa conta?") and names none that is new."""
+    line, last = split_words(part), talk.history[-1]
+    said = stems(split_words(f"{last.query} {last.response[:_READ]}").words)
+    return len(line.words) > 2 and line.word(0) in talk.language.determiners and stem(line.word(1)) in said
 
 
 def _frame(talk: Talk, back: int) -> str:

@@ -78,7 +78,8 @@ def bracketed(text: str, added: Sequence[str]) -> str:
 
 def _unbracketed(phrase: str) -> str:
     """A phrase with commas for its brackets: "the tower (300 m)" is "the tower, 300 m"."""
-    return ", ".join(piece.strip(" ,") for piece in re.split(r"[()]", phrase) if piece.strip(" ,"))
+    pieces = (piece.strip(" ,") for piece in re.split(r"[()]", phrase))
+    return ", ".join(piece for piece in pieces if piece).removesuffix("'s")
 
 
 def traced(standalone: str, question: str, history: Sequence[PastTurn]) -> tuple[Addition, ...]:
@@ -278,7 +279,7 @@ def _in_place(
             return _spliced(question, begins, part.end, new[offset:], language)
         return ""
     at = line.token_at_offset(part.start)
-    if incoming.article and language.is_number(line.word(at - 1)):
+    if incoming.article and any(map(language.is_number, (line.word(at - 1), line.word(at)))):
         return ""  # "in two days" has no place for "the next day"
     joined = line.word(at) in language.contracted
     word = _like_word(part, incoming)
@@ -289,7 +290,8 @@ def _in_place(
         return _spliced(question, part.start, part.end, new[offset:], language)
     if joined or (incoming.kind == "name" and part.article and language.article_forms):
         return _spliced(question, part.start, part.end, _joined(line.word(at), new[offset:], language), language)
-    return _spliced(question, part.core, part.end, new[incoming.core :], language)
+    called = incoming.article == "definite" and incoming.kind in ("name", "unknown")  # "The Kiss"
+    return _spliced(question, part.core, part.end, new[offset if called else incoming.core :], language)
 
 
 def _joined(article: str, new: str, language: FollowUpWords) -> str:

@@ -164,7 +164,7 @@ _PRONOUNS = """i you he she it we they me him her us them my your his its our th
     anything everyone everything nobody nothing else other others another there here"""
 _SMALL = """a an the and or but nor so if because while although though whereas unless whether not no yes too
     very just also only even still yet ever never always often usually sometimes again already now then really
-    quite rather enough almost some any each every all both either neither none few many much more most less
+    quite rather enough almost rid some any each every all both either neither none few many much more most less
     least several such same own up down off s t d ll re ve m let ok okay please thanks thank hello hi maybe
     perhaps long far soon well instead today currently actually exactly possibly it's"""
 _INTERJECTIONS = """um uh er erm hmm hm hey yo bro dude mate lol haha tho ngl tbh btw imo idk gonna wanna gotta kinda sorta
@@ -363,7 +363,8 @@ FOLLOWUPS = FollowUpWords(
     announced={},
     own_subject=NOTHING,
     pleonastic=(
-        r"\bwhy is (?:that|this) ?\?|\b(?:who|what|when|where|why|how) (?:is|was) it (?:that|who)\b"
+        r"\bworth it\b|\bit (?:be )?(?:going to |likely to )?(?:rain|snow|freez|hail)\w*\b"
+        r"|\bwhy is (?:that|this) ?\?|\b(?:who|what|when|where|why|how) (?:is|was) it (?:that|who)\b"
         r"|\bit (?:is|was|s|has been|had been)(?: not| \w+ly| often| once| still| now| also| sometimes){0,2} "
         + _REPORTED
         + r"(?: \w+){0,2} that\b"

@@ -277,8 +277,8 @@ _SLIP = (
     r"(?: [,.:;!])* )*"
 )
 _MEANT = (
-    r"(?:io )?(?:intendevo|intendo|volevo dire|volevo|dicevo|parlavo|pensavo|mi riferivo|chiedevo|mi interessava"
-    r"|era quell[oa]|nel senso)(?: dire)? "
+    r"(?:io )?(?:intendevo|intendo|volevo dire|volevo|dicevo|parlavo|(?:pensavo|mi riferivo)(?: ad?)?|chiedevo"
+    r"|mi interessava|era quell[oa]|nel senso)(?: dire)? "
 )
 _AFTERTHOUGHT = r"(?: ,)?(?: (?:scusa|scusami|però|invece|veramente|per favore|ovviamente))*"
 
