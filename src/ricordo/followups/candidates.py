@@ -508,7 +508,7 @@ def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers:
         return focus
     known = {word for mention in focus.seen for word in mention.phrase.words}
     new = [Mention(phrase, turn.turn_number, "answer") for phrase in found if known.isdisjoint(phrase.words)]
-    named = new and (len(new[0].phrase.words) > 1 or not new[0].phrase.start)
+    named = new and not is_day(new[0].phrase.words) and (len(new[0].phrase.words) > 1 or not new[0].phrase.start)
     person = new[0] if asks_who and named else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
 
@@ -520,9 +520,9 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, talk: Talk) ->
         if reference.person and focus.person is not None:
             likely = focus.person if focus.recalls_person else focus.opening or focus.person
             others = [each for each in focus.seen if _may_be_person(each) and shown(each.phrase.text, talk).person > 0]
-            named = sorted(others, key=lambda each: -shown(each.phrase.text, talk).times)
-            fitting = (likely, *named, *filter(None, [focus.opening]))
-            found.append(next((each for each in fitting if may_mean(reference, each.phrase.text, talk)), likely))
+            others.sort(key=lambda each: -shown(each.phrase.text, talk).times)
+            known = (likely, *others, *filter(None, [focus.opening]))
+            found.append(next((each for each in known if may_mean(reference, each.phrase.text, talk)), likely))
         elif reference.noun:
             noun = stem(reference.noun)
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])

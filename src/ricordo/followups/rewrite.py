@@ -113,9 +113,11 @@ def _replaceable(question: str, references: Sequence[ReferenceCue], language: Fo
     if first.kind != "pronoun" or word not in language.replaceable | language.owned:
         return None
     # A possessive needs its noun: "her" at the end is the person. "Do it" names an action.
-    follows = question[first.end : first.end + 1] == " "
     line = split_words(question)
-    before = line.word(line.token_at_offset(first.start) - 1)
+    at = line.token_at_offset(first.start)
+    before, after = line.word(at - 1), line.word(at + 1)
+    no_nouns = language.determiners | language.prepositions | language.clause_words | language.auxiliaries
+    follows = line.is_word(at + 1) and after not in no_nouns
     acts = not (first.plural or first.person or word in language.owned) and before in language.deeds
     return first if not acts and (word not in language.owned or follows) else None
 
