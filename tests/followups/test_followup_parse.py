@@ -6,6 +6,7 @@ from hypothesis import given
 
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import Pick, main_kind
+from ricordo.languages.italian import FOLLOWUPS as ITALIAN
 from ricordo.languages.text import followup_languages, language_of, split_words, stems, words_in
 
 
@@ -137,3 +138,17 @@ def test_a_text_without_signs_keeps_the_language_of_the_talk() -> None:
 def test_every_pattern_of_a_table_compiles(language: object) -> None:
     """All patterns of a language are valid and named after their fields."""
     assert language.patterns  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "said", ["Come la rendo asincrona?", "chi la trovò?", "Come lo regalo a un'amica?", "Dov'è sepolto?"]
+)
+def test_a_clitic_is_no_article_before_a_verb(said: str) -> None:
+    """ "La" before a word that no noun of its gender ends like stands for something: the cue is found."""
+    assert parse(said, language=ITALIAN)
+
+
+@pytest.mark.parametrize("said", ["Perché i gatti fanno le fusa?", "Come si lava la mano ferita?"])
+def test_an_article_before_a_noun_is_no_clitic(said: str) -> None:
+    """Nouns that end otherwise than most of their gender stay nouns."""
+    assert not parse(said, language=ITALIAN)

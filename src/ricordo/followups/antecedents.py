@@ -137,7 +137,7 @@ def _described_alone(pool: Pool, language: FollowUpWords) -> Pool:
     starts = list(accumulate(map(len, columns[:-1]), initial=0)) if columns else []
     pool.groups = np.array([*chain(*columns)]), np.array(starts)
     pool.around = tuple((own := p.roots, entity.beside - own, entity.around - own) for _, p, entity in told)
-    articles = (phrase.determiner if phrase.definite else "" for _, phrase, _ in told)
+    articles = (phrase.article(language) for _, phrase, _ in told)
     pool.additions = tuple(
         Addition(o.phrase.text, o.turn_number, o.origin, a) for o, a in zip(pool, articles, strict=True)
     )

@@ -16,7 +16,7 @@ from operator import not_
 
 from ricordo.followups.anaphora import complement
 from ricordo.followups.items import derive_items, enumeration, headline, lists_of, prose_item
-from ricordo.followups.phrases import Phrase, content_words, name_in, phrases
+from ricordo.followups.phrases import Phrase, content_words, may_mean, name_in, phrases, shown
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -509,17 +509,21 @@ def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers:
         return focus
     known = {word for mention in focus.seen for word in mention.phrase.words}
     new = [Mention(phrase, turn.turn_number, "answer") for phrase in found if known.isdisjoint(phrase.words)]
-    named = new and (len(new[0].phrase.words) > 1 or not new[0].phrase.start)
+    named = new and not is_day(new[0].phrase.words) and (len(new[0].phrase.words) > 1 or not new[0].phrase.start)
     person = new[0] if asks_who and named else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
 
 
-def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: FollowUpWords) -> list[Mention]:
+def antecedents(references: Sequence[ReferenceCue], focus: Focus, talk: Talk) -> list[Mention]:
     """The phrases that pronouns and ellipses stand for, the most likely first."""
     found: list[Mention] = []
     for reference in references:
         if reference.person and focus.person is not None:
-            found.append(focus.person if focus.recalls_person else focus.opening or focus.person)
+            likely = focus.person if focus.recalls_person else focus.opening or focus.person
+            others = [each for each in focus.seen if _may_be_person(each) and shown(each.phrase.text, talk).person > 0]
+            others.sort(key=lambda each: -shown(each.phrase.text, talk).times)
+            known = (likely, *others, *filter(None, [focus.opening]))
+            found.append(next((each for each in known if may_mean(reference, each.phrase.text, talk)), likely))
         elif reference.noun:
             noun = stem(reference.noun)
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
@@ -560,7 +564,7 @@ def competing(reference: ReferenceCue, talk: Talk) -> tuple[Candidate, ...]:
     if len(own) > 1:
         return tuple(Candidate(each, last.turn_number) for each in own)
     sides = alternatives(split_words(last.query), talk.language) if not reference.person else ()
-    paired = [item.text for item in enumeration(asked_sentence(last.query), talk.language)]
+    paired = [i.text for i in enumeration(asked_sentence(last.query), talk.language) if not i.text.isdecimal()]
     names = [text for text in paired if text[:1].isupper()]
     paired = names if len(names) > 1 else paired
     if not sides and not paired and reference.person:
