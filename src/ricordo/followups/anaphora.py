@@ -162,7 +162,8 @@ def _is_clitic(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     onset, after = language.onset_article.get(word), line.word(index + 2)
     article = word != "li" if onset is None else re.match(onset, following) is not None
     gender, number = language.article_forms.get(word, ("", ""))
-    verbal = {"fs": "oòì", "fp": "oòì", "mp": "oaeòì"}.get(gender + number, "") if onset is None else ""
+    asks = "?" in line.text or not language.question_words.isdisjoint(line.words)  # else it may only tell something
+    verbal = {"fs": "oòì", "fp": "oòì", "mp": "oaeòì"}.get(gender + number, "") if asks and onset is None else ""
     article = article and (following[-1:] not in verbal or not verbal or following in language.feminines)
     if following in language.clitic_hosts:
         return not (article and after in language.links and after in language.contracted)  # "gli usi del mirto"
