@@ -26,7 +26,15 @@ from ricordo.chat.answerability import (
     stems_of,
 )
 from ricordo.chat.passages import best_part, shortened
-from ricordo.chat.past import NAMING, UNTYPED, MessageWords, alternatives, enumerates, speaks_of_person
+from ricordo.chat.past import (
+    NAMING,
+    UNTYPED,
+    MessageWords,
+    alternatives,
+    enumerates,
+    is_of_another,
+    speaks_of_person,
+)
 from ricordo.chat.question import (
     FIRST_PERSON,
     SMALL_TALK,
@@ -199,15 +207,30 @@ class MemoryReader:
         return MemoryAnswer(f"{self._quote(held[0], memory_question(name))}: {name}", _FACT_CONFIDENCE, (held[0],))
 
     def recall(self, question: str) -> MemoryAnswer | None:
-        """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
+        """The quotes that answer a question about the user or the past; None if nothing said supports an answer.
+
+        What is said of another is at most the nearest, and confirms nothing.
+        """
         asked = memory_question(question)
         if not (asked.terms or asked.is_personal or asked.wanted not in UNTYPED):
             return None  # "why?" asks for nothing that a message could hold
+        offered = self._past.passages(question)
+        fitting = [each for each in offered if each.role != "user" or not is_of_another(each.text, asked)]
+        answer = self._recalled(asked, fitting)
+        if len(fitting) == len(offered) or asked.is_yes_no or (answer and answer.found):
+            return answer
+        nearest = self._recalled(asked, offered)
+        if nearest is None or not nearest.found:
+            return nearest
+        return replace(nearest, text=f"{self._phrases.unsure}\n{nearest.text}", found=False, options=())
+
+    def _recalled(self, asked: MemoryQuestion, offered: Sequence["MemoryPassage"]) -> MemoryAnswer | None:
+        """The quotes of what was said before that answer a question; None if nothing supports an answer."""
         earlier = _EARLIER.search(asked.text) is not None
         known = self._past_fact(asked) if earlier else self._fact(asked)
         if known and any(_tells_it(each.text, asked) for each in known.sources):
             return known
-        findings = score_memory(asked, self._past.passages(question))
+        findings = score_memory(asked, offered)
         every = findings.passages
         if asked.fact_groups == ["age"]:  # the age of a child is not the user's
             every = tuple(each for each in every if _may_be_own(each.passage))
@@ -254,7 +277,6 @@ class MemoryReader:
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
         certain = bool(found) and (findings.is_answer or named or (_asks_who(asked) and found[0].coverage > 0))
-        certain = certain and not _is_of_another(asked, found[0].passage.text)
         if not found or missing or not (certain or findings.is_near):
             return None
         chosen = self._chosen(found, findings, asked, earlier)
@@ -321,6 +343,8 @@ class MemoryReader:
         # A fact without anything of the wanted type replaced another one wrongly: that one counts.
         older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
         for source in [*reversed(self._past.sources(facts)), *reversed(self._past.sources(older))]:
+            if is_of_another(source.text, asked):
+                continue
             if groups in _FREE_GROUPS or MessageWords.of(source.text).fillers(asked):
                 said = self._past.holding(source)
                 return MemoryAnswer(self._quote(said, asked), _FACT_CONFIDENCE, (said,), of_user=True)
@@ -680,21 +704,12 @@ def _is_filled(asked: MemoryQuestion, words: MessageWords, fillers: Sequence[int
     return any(words.leads_to(at, fillers) for at in here)
 
 
-def _is_of_another(asked: MemoryQuestion, text: str) -> bool:
-    """Whether a message says of another, or only supposes, what "do I like jazz?" asks of the user."""
-    if not (asked.is_yes_no and FIRST_PERSON.search(asked.text)):
-        return False
-    parts = (text[start:end] for start, end in sentences(text))
-    said = [folded(part) for part in parts if MessageWords.of(part).heard(asked)]
-    return bool(said) and not any(FIRST_PERSON.search(each) and not supposes(each) for each in said)
-
-
 def _borne_out(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
-    """The newest message in which the user says of themselves all that "am I a vegetarian?" asks, or denies it."""
+    """The newest message in which the user says all that "am I a vegetarian?" asks, or denies it."""
     if not (asked.is_yes_no and asked.terms and FIRST_PERSON.search(asked.text)):
         return []
-    own = [each for each in found if each.coverage == 1 and _may_be_own(each.passage)]
-    own = [each for each in own if not _is_of_another(asked, each.passage.text)]
+    own = [each for each in found if each.coverage == 1 and each.passage.role == "user"]
+    own = [each for each in own if not supposes(each.passage.text) and not each.passage.text.rstrip().endswith("?")]
     return sorted(own, key=lambda each: each.passage.said_at)[-1:]
 
 

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -22,8 +23,9 @@ from ricordo.chat.question import (
     memory_question,
     synonyms,
 )
-from ricordo.languages.registry import AnyLanguage, all_words, language
+from ricordo.languages.registry import NOTHING, AnyLanguage, LazyPattern, all_words, escaped, language
 from ricordo.languages.text import guess_language, sentences
+from ricordo.people.facts.clauses import ADVERB, third_form
 from ricordo.people.facts.judge import describe
 from ricordo.people.facts.merge import SINGLE, group_of
 from ricordo.recall.evidence import tokens
@@ -31,6 +33,7 @@ from ricordo.recall.ranking import cosine_threshold
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 
 if TYPE_CHECKING:
+    from ricordo.languages.base import Language
     from ricordo.languages.dates import Period
     from ricordo.memory import Memory
     from ricordo.records.derived import Fact
@@ -355,6 +358,13 @@ _CALLED = AnyLanguage(r"(?:<dialogue.wanted:name>)", flags=0)
 _BESIDE = AnyLanguage(r"(?:<dialogue.held:beside>)", flags=0)
 _COMPANION = 3  # words after "with" among which the companion is named
 _LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
+_OBJECT = AnyLanguage(r"(?:<dialogue.held:self_object>)", flags=0)
+_THEIRS = AnyLanguage(r"(?:<dialogue.held:theirs>)", flags=0)
+_OF = AnyLanguage(r"(?:<dialogue.held:of>)", flags=0)
+_WHO = AnyLanguage(r"(?:<facts.relatives>)", flags=0)
+_PERSON = AnyLanguage(r"\b(?:<dialogue.held:kin>)\b", flags=0)
+_WISH = AnyLanguage(r"\b(?:<dialogue.held:wish>)", flags=0)
+_INTENT = AnyLanguage(r"\b(?:<dialogue.held:intent>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
 _WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
 _SENTENCE_START = re.compile(r"[.!?…:\"“«(]\s*$")
@@ -362,6 +372,7 @@ NAMING = frozenset(("surname", "name", "person", "brand"))
 UNTYPED = frozenset(("", "reason"))
 NOWHERE = 99  # words between the question's words and an answer where one of them is missing
 _FARTHEST_LINK = 4
+_BARE_NAME = 2  # words of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,6 +555,52 @@ class MessageWords:
             return not (at and set(wanted) & _MEASURES and _LABELLED.fullmatch(self.plain[at - 1]))
         return unit in wanted if wanted else unit not in _RARELY_MEANT
 
+    def owner(self, at: int, asked: MemoryQuestion, thirds: frozenset[str]) -> str:
+        """Whose a word is, by what stands before it in its clause: of the user ("self"), "other", a "thing", or "".
+
+        `thirds` are the verbs of a question about the user as they are said of others: "do I live" is "lives" there.
+        """
+        known = language(guess_language(self.text))
+        subject, possessive = _own_words(known)
+        first, verb = self.clauses.index(self.clauses[at]), -1
+        for one in range(at, first - 1, -1):
+            word = self.plain[one]
+            if subject.fullmatch(word) or _OBJECT.fullmatch(word):
+                return "self"
+            if possessive.fullmatch(word):
+                return "self" if verb < 0 else "thing"
+            if word in asked.words:
+                continue
+            person = one != at and (_HELD["kin"].fullmatch(word) or _is_genitive(self.text, self.spans[one]))
+            if person or any(_THEIRS.fullmatch(said) for said in (word, " ".join(self.plain[one : one + 2]))):
+                return "other"
+            if word in thirds:
+                verb = one
+                named = asked.words.intersection(self.plain[first:one]) - known.vocabulary.stop_words
+                if word not in known.vocabulary.stop_words and asked.wanted != "time" and not named:
+                    return "other"
+        if verb < 0:
+            return "other" if self._is_of(at + 1, asked) else ""
+        return self._subject_before(verb, first, asked, known.vocabulary.stop_words)
+
+    def _is_of(self, at: int, asked: MemoryQuestion) -> bool:
+        """Whether "of" and another person follow: "il fratello di Lucia"."""
+        after = range(at + 1, min(at + _FARTHEST_LINK, len(self.plain)))
+        if not (at < len(self.plain) and _OF.fullmatch(self.plain[at])):
+            return False
+        kin = _HELD["kin"].fullmatch(self.plain[at - 1]) is not None
+        others = [one for one in after if self.plain[one] not in asked.words and self.clauses[one] == self.clauses[at]]
+        return any(_HELD["kin"].fullmatch(self.plain[one]) or (kin and self.is_name(one)) for one in others)
+
+    def _subject_before(self, verb: int, first: int, asked: MemoryQuestion, small: frozenset[str]) -> str:
+        """What a verb of the third person tells of: another, if nothing but a bare name is before it, or a thing."""
+        before = self.plain[first:verb]
+        if not before:
+            return "other" if first and _WHO.fullmatch(self.plain[first - 1]) else ""
+        if asked.words.intersection(before) - small:
+            return ""
+        return "thing" if len(before) > _BARE_NAME or not small.isdisjoint(before) else "other"
+
     def heard(self, asked: MemoryQuestion) -> dict[int, frozenset[int]]:
         """The places of words of the question, each with the numbers of the question's words that it holds."""
         terms = list(enumerate(zip(asked.terms, asked.alike, strict=True)))
@@ -573,6 +630,76 @@ class MessageWords:
                 if last - first <= _FARTHEST_LINK and all(map(_LINK.fullmatch, self.plain[first + 1 : last])):
                     return True
         return False
+
+
+@cache
+def _own_words(known: "Language") -> tuple[LazyPattern, LazyPattern]:
+    """The words by which a language shows that the user is the subject, pronouns and verbs, and its words for "my"."""
+    held, verbs = known.dialogue.held, {folded(verb) for verb in known.facts.second_verbs}
+    subjects = "|".join([held.get("self", NOTHING), *escaped(verbs)])
+    return LazyPattern(f"(?:{subjects})", flags=0), LazyPattern(f"(?:{held.get('mine', NOTHING)})", flags=0)
+
+
+def _is_genitive(text: str, span: tuple[int, int]) -> bool:
+    """Whether a word is the s of "Tom's boss"."""
+    start, end = span
+    return (
+        text[start:end] == "s" and text[max(0, start - 1) : start] in ("'", "’") and text[max(0, start - 2)].islower()
+    )
+
+
+@lru_cache(maxsize=256)
+def _asker(question: str) -> tuple[bool, frozenset[str], frozenset[str]]:
+    """Whether a folded question has the user as its subject, what it calls theirs, and its verbs as said of others."""
+    known, words = language(guess_language(question)), MessageWords.of(question).plain
+    subject, possessive = _own_words(known)
+    own = [at for at, word in enumerate(words) if subject.fullmatch(word)]
+    if known.facts.second_verbs:
+        verbs = [word for word in words if word in known.facts.second_verbs]
+    else:  # "do I usually live"
+        after = (next((word for word in words[at + 1 :] if not ADVERB.fullmatch(word)), "") for at in own)
+        verbs = [*after, *(words[at - 1] for at in own if at)]
+    small, owned = known.vocabulary.stop_words, set[str]()
+    for at in (at for at, word in enumerate(words) if possessive.fullmatch(word)):
+        owned.update(takewhile(lambda word: word not in small and word != "s", words[at + 1 :]))
+    return bool(own), frozenset(owned), frozenset(folded(third_form(verb, known.facts)) for verb in verbs)
+
+
+def is_of_another(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a message tells of another person, or only wishes or supposes, what a question asks of the user.
+
+    "My brother lives in Rome" does not tell where I live, nor "his colour" mine. What the user says of themselves
+    answers no question about another person.
+    """
+    is_subject, owned, thirds = _asker(asked.text)
+    words = MessageWords.of(text)
+    heard_at = words.heard(asked)
+    person = _PERSON.search(asked.text) is not None
+    fillers = [] if asked.terms or asked.wanted in UNTYPED else words.fillers(asked)
+    places = [*(heard_at or fillers), *(at for at, word in enumerate(words.plain) if word in thirds)]
+    whose = {at: words.owner(at, asked, thirds) for at in places}
+    wanted = [at for at, term in enumerate(asked.terms) if is_subject or any(forms(word) == term for word in owned)]
+    said = [{whose[at] for at, numbers in heard_at.items() if number in numbers} for number in wanted]
+    other = {"other", "thing"} if asked.is_yes_no else {"other"}
+    if not is_subject and person:
+        others = any(_HELD["kin"].fullmatch(word) or _THEIRS.fullmatch(word) for word in words.plain)
+        return {"other"} in said or (not others and set(whose.values()) == {"self"})
+    if not (is_subject or owned):
+        return False
+    if _is_wished(text, asked):
+        return True
+    if not heard_at:
+        return is_subject and bool(whose) and other.issuperset(whose.values())
+    return any(owners and owners <= other for owners in said)
+
+
+def _is_wished(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a message only wishes or supposes what is asked as it is; an intention is no home, work or "do I"."""
+    if _WISH.search(asked.text) or _INTENT.search(asked.text):
+        return False
+    unreal = [_WISH, _INTENT] if asked.is_yes_no or asked.fact_groups else [_WISH]
+    told = [folded(text[start:end]) for start, end in sentences(text)]
+    return bool(told) and all(any(each.search(one) for each in unreal) for one in told)
 
 
 _SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?P<noun>\w+)(?:\s+(?P<next>\w+))?", flags=0)

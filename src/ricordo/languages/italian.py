@@ -1418,11 +1418,18 @@ DIALOGUE = base.DialogueWords(
             r"|\b(?:tra|fra|entro) (?:\w+ ){1,2}(?:giorni|settiman|mesi)|quando (?:ero|avevo)|\bdopo\b|\bprima\b"
         ),
         "duration": (
-            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
+            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|(?:vent|trent|\w+ant)(?:'|[aiou]\w*)|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
             r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
         "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|al?l?a? settimana|all'(?:ora|anno)|\b(?:il|la) (?:lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica)\b",
         "third_person": r"(?:lui|lei|loro|è|sono|ha|hanno) \w+",
+        "self": r"io|mi|noi|ci|\w{2,}iamo",
+        "self_object": r"me",
+        "mine": r"mi[ao]|mie|miei|nostr[aoei]",
+        "theirs": r"lui|lei|loro|suo|sua|suoi|sue|egli|(?:gli|le) (?:piac|serv|manc|interess)\w+",
+        "of": r"d|di|del|dello|della|dell|dei|delle|degli",
+        "wish": r"vorrei\b|vorremmo\b|(?:mi|ci) piacerebbe|(?:mi|ci) sarebbe piaciut|avrei voluto|magari\b|se (?:\w+ )?(?:vincessi|avessi|fossi|potessi)",
+        "intent": r"(?:sogn|spero|penso|pensavo|pensando|sto pensando|intenzione|programma)\w* di\b|vogli(?:o|amo) (?:prendere|comprare|avere|andare|vivere|trasferir)|forse\b",
         "plural_of": r"(?:(?:i|le|gli) )?(?:miei|mie|nostr[ie]|suoi|sue)|i|le|gli",
         "repeated_any": r"guid\w+|possied\w+",
         "repeated_place": r"abit\w+|viv\w+|dorm\w+|allogg\w+|sta|stanno|trov\w+|citta|paese",
