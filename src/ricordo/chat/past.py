@@ -359,7 +359,9 @@ _BESIDE = AnyLanguage(r"(?:<dialogue.held:beside>)", flags=0)
 _COMPANION = 3  # words after "with" among which the companion is named
 _LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
 _OBJECT = AnyLanguage(r"(?:<dialogue.held:self_object>)", flags=0)
+_THEY = AnyLanguage(r"(?:<dialogue.held:they>)", flags=0)
 _THEIRS = AnyLanguage(r"(?:<dialogue.held:theirs>)", flags=0)
+_BEFORE_NOUN = AnyLanguage(r"(?:<dialogue.held:before_noun>)", flags=0)
 _OF = AnyLanguage(r"(?:<dialogue.held:of>)", flags=0)
 _WHO = AnyLanguage(r"(?:<facts.relatives>)", flags=0)
 _PERSON = AnyLanguage(r"\b(?:<dialogue.held:kin>)\b", flags=0)
@@ -555,26 +557,31 @@ class MessageWords:
             return not (at and set(wanted) & _MEASURES and _LABELLED.fullmatch(self.plain[at - 1]))
         return unit in wanted if wanted else unit not in _RARELY_MEANT
 
-    def owner(self, at: int, asked: MemoryQuestion, thirds: frozenset[str]) -> str:
-        """Whose a word is, by what stands before it in its clause: of the user ("self"), "other", a "thing", or "".
+    def owner(self, at: int, asked: MemoryQuestion, asker: "_Asker") -> str:
+        """Whose a word is, by what stands before it in its clause: "self" beside "I", "mine" or a "thing" behind "my".
 
-        `thirds` are the verbs of a question about the user as they are said of others: "do I live" is "lives" there.
+        "Other" for what another person is or has, "" where nothing tells. Only what a question asks of the user as its
+        subject has one beyond the noun and its possessive.
         """
         known = language(guess_language(self.text))
         subject, possessive = _own_words(known)
         first, verb = self.clauses.index(self.clauses[at]), -1
         for one in range(at, first - 1, -1):
             word = self.plain[one]
-            if subject.fullmatch(word) or _OBJECT.fullmatch(word):
+            if (subject.fullmatch(word) and not _is_noun(self.plain, one, known)) or _OBJECT.fullmatch(word):
                 return "self"
             if possessive.fullmatch(word):
-                return "self" if verb < 0 else "thing"
+                return "mine" if verb < 0 else "thing"
             if word in asked.words:
                 continue
             person = one != at and (_HELD["kin"].fullmatch(word) or _is_genitive(self.text, self.spans[one]))
-            if person or any(_THEIRS.fullmatch(said) for said in (word, " ".join(self.plain[one : one + 2]))):
+            if person or _THEIRS.fullmatch(word):
                 return "other"
-            if word in thirds:
+            if not asker.subject and word in known.vocabulary.stop_words:
+                break
+            if any(_THEY.fullmatch(said) for said in (word, " ".join(self.plain[one : one + 2]))):
+                return "other"
+            if word in asker.thirds:
                 verb = one
                 named = asked.words.intersection(self.plain[first:one]) - known.vocabulary.stop_words
                 if word not in known.vocabulary.stop_words and asked.wanted != "time" and not named:
@@ -648,21 +655,40 @@ def _is_genitive(text: str, span: tuple[int, int]) -> bool:
     )
 
 
-@lru_cache(maxsize=256)
-def _asker(question: str) -> tuple[bool, frozenset[str], frozenset[str]]:
-    """Whether a folded question has the user as its subject, what it calls theirs, and its verbs as said of others."""
-    known, words = language(guess_language(question)), MessageWords.of(question).plain
-    subject, possessive = _own_words(known)
-    own = [at for at, word in enumerate(words) if subject.fullmatch(word)]
-    if known.facts.second_verbs:
-        verbs = [word for word in words if word in known.facts.second_verbs]
-    else:  # "do I usually live"
-        after = (next((word for word in words[at + 1 :] if not ADVERB.fullmatch(word)), "") for at in own)
-        verbs = [*after, *(words[at - 1] for at in own if at)]
-    small, owned = known.vocabulary.stop_words, set[str]()
-    for at in (at for at, word in enumerate(words) if possessive.fullmatch(word)):
-        owned.update(takewhile(lambda word: word not in small and word != "s", words[at + 1 :]))
-    return bool(own), frozenset(owned), frozenset(folded(third_form(verb, known.facts)) for verb in verbs)
+def _is_noun(plain: Sequence[str], at: int, known: "Language") -> bool:
+    """Whether a word that may be a verb of the first person is a noun, as the word before it tells: «il mio lavoro»."""
+    before = plain[at - 1] if at else ""
+    return plain[at] in known.facts.verbs_and_nouns and _BEFORE_NOUN.fullmatch(before) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """How a question speaks of the user: as its subject or not, what it calls theirs, and its verbs as said of others.
+
+    "Do I live" is "lives" of others.
+    """
+
+    subject: bool
+    owned: frozenset[str]
+    thirds: frozenset[str]
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def of(question: str) -> "_Asker":
+        """Read a folded question."""
+        known, words = language(guess_language(question)), MessageWords.of(question).plain
+        subject, possessive = _own_words(known)
+        own = [at for at, word in enumerate(words) if subject.fullmatch(word) and not _is_noun(words, at, known)]
+        if known.facts.second_verbs:
+            verbs = [words[at] for at in own]
+        else:  # "do I usually live"
+            after = (next((word for word in words[at + 1 :] if not ADVERB.fullmatch(word)), "") for at in own)
+            verbs = [*after, *(words[at - 1] for at in own if at)]
+        small, owned = known.vocabulary.stop_words, set[str]()
+        for at in (at for at, word in enumerate(words) if possessive.fullmatch(word)):
+            owned.update(takewhile(lambda word: word not in small and word != "s", words[at + 1 :]))
+        thirds = (folded(third_form(verb, known.facts)) for verb in verbs)
+        return _Asker(bool(own), frozenset(owned), frozenset(thirds))
 
 
 def is_of_another(text: str, asked: MemoryQuestion) -> bool:
@@ -671,25 +697,26 @@ def is_of_another(text: str, asked: MemoryQuestion) -> bool:
     "My brother lives in Rome" does not tell where I live, nor "his colour" mine. What the user says of themselves
     answers no question about another person.
     """
-    is_subject, owned, thirds = _asker(asked.text)
-    words = MessageWords.of(text)
-    heard_at = words.heard(asked)
+    asker, words = _Asker.of(asked.text), MessageWords.of(text)
     person = _PERSON.search(asked.text) is not None
+    if not (asker.subject or asker.owned or person):
+        return False
+    heard_at = words.heard(asked)
     fillers = [] if asked.terms or asked.wanted in UNTYPED else words.fillers(asked)
-    places = [*(heard_at or fillers), *(at for at, word in enumerate(words.plain) if word in thirds)]
-    whose = {at: words.owner(at, asked, thirds) for at in places}
-    wanted = [at for at, term in enumerate(asked.terms) if is_subject or any(forms(word) == term for word in owned)]
-    said = [{whose[at] for at, numbers in heard_at.items() if number in numbers} for number in wanted]
-    other = {"other", "thing"} if asked.is_yes_no else {"other"}
-    if not is_subject and person:
+    places = [*(heard_at or fillers), *(at for at, word in enumerate(words.plain) if word in asker.thirds)]
+    whose = {at: words.owner(at, asked, asker) for at in places}
+    own = {
+        at for at, term in enumerate(asked.terms) if asker.subject or any(forms(word) == term for word in asker.owned)
+    }
+    said = [{whose[at] for at, numbers in heard_at.items() if number in numbers} for number in own]
+    if not asker.subject and person:
         others = any(_HELD["kin"].fullmatch(word) or _THEIRS.fullmatch(word) for word in words.plain)
         return {"other"} in said or (not others and set(whose.values()) == {"self"})
-    if not (is_subject or owned):
-        return False
     if _is_wished(text, asked):
         return True
+    other = {"other", "thing"} if asked.is_yes_no else {"other"}
     if not heard_at:
-        return is_subject and bool(whose) and other.issuperset(whose.values())
+        return asker.subject and bool(whose) and other.issuperset(whose.values())
     return any(owners and owners <= other for owners in said)
 
 
