@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ricordo.chat.answerability import (
     ANSWERED_FROM,
-    DENIED,
+    CHANGED,
     POINTING,
     RELATED_FROM,
     Findings,
@@ -27,12 +27,15 @@ from ricordo.chat.answerability import (
 )
 from ricordo.chat.passages import best_part, shortened
 from ricordo.chat.past import (
+    DENIED,
     NAMING,
     UNTYPED,
     MessageWords,
     alternatives,
+    ends,
     enumerates,
     is_of_another,
+    is_opposed,
     speaks_of_person,
 )
 from ricordo.chat.question import (
@@ -81,6 +84,7 @@ _I_ASKED = AnyLanguage(r"\b(?:<dialogue.i_asked>)\b", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
+_PAST = AnyLanguage(r"\b(?:<dialogue.held:past>)\b", flags=0)
 _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+)", flags=re.IGNORECASE)
 _OWN = {group: AnyLanguage(rf"<dialogue.held:own_{group}>", flags=0) for group in ("work", "home")}
 _CORRECTED = AnyLanguage(r"^\W*(?:<dialogue.corrections>)", flags=0)
@@ -214,15 +218,56 @@ class MemoryReader:
         asked = memory_question(question)
         if not (asked.terms or asked.is_personal or asked.wanted not in UNTYPED):
             return None  # "why?" asks for nothing that a message could hold
+        earlier = _EARLIER.search(asked.text) is not None
         offered = self._past.passages(question)
+        fixed = {(each.session_id, each.corrects) for each in offered if each.corrects and not earlier}
+        offered = tuple(
+            each
+            for each in offered
+            if not (each.role == "user" and (each.session_id, each.turn_number) in fixed)
+            and (asked.is_yes_no or not is_opposed(asked.text, each.text))
+        )
         fitting = [each for each in offered if each.role != "user" or not is_of_another(each.text, asked)]
         answer = self._recalled(asked, fitting)
-        if len(fitting) == len(offered) or asked.is_yes_no or (answer and answer.found):
+        if answer and answer.found:
+            return answer if earlier else self._as_it_is_now(answer, asked, offered)
+        if len(fitting) == len(offered) or asked.is_yes_no:
             return answer
         nearest = self._recalled(asked, offered)
         if nearest is None or not nearest.found:
             return nearest
         return replace(nearest, text=f"{self._phrases.unsure}\n{nearest.text}", found=False, options=())
+
+    def _as_it_is_now(
+        self, answer: MemoryAnswer, asked: MemoryQuestion, offered: Sequence["MemoryPassage"]
+    ) -> MemoryAnswer:
+        """An answer, or what corrected its message right after, or what ended it since, and what ended as past."""
+        best = answer.sources[0] if answer.sources else None
+        if best is None or best.role != "user" or answer.options or asked.is_list or _PAST.search(asked.text):
+            return answer
+        after = self._past.after(best)
+        if (corrected := self._corrected(best, asked, after)) and corrected not in answer.sources:
+            return replace(answer, text=self._quote(corrected, asked), sources=(corrected,))
+        over = self._past.outdated.get(best.message_id)
+        later = {each.message_id: each for each in (*offered, *after) if each.role == "user"}
+        if over and not over.replaced_by <= later.keys():
+            newer = [fact for fact in self._past.facts for one in fact.sources if one.message_id in over.replaced_by]
+            later |= {each.message_id: each for each in self._past.sources(newer)}
+        gone = [
+            each
+            for each in later.values()
+            if each.said_at > best.said_at
+            and each not in answer.sources
+            and (
+                ends(each.text, best.text, asked, next_to=each in after)
+                or (over and each.message_id in over.replaced_by and CHANGED.search(folded(each.text)))
+            )
+        ]
+        if not gone:
+            return answer
+        newest = max(gone, key=lambda each: each.said_at)
+        past = self._ended(newest.said_at, self._filled(self._phrases.known_line, best, asked))
+        return replace(answer, text=f"{self._quote(newest, asked)}\n{past}", sources=(newest, best))
 
     def _recalled(self, asked: MemoryQuestion, offered: Sequence["MemoryPassage"]) -> MemoryAnswer | None:
         """The quotes of what was said before that answer a question; None if nothing supports an answer."""
@@ -235,7 +280,11 @@ class MemoryReader:
         if asked.fact_groups == ["age"]:  # the age of a child is not the user's
             every = tuple(each for each in every if _may_be_own(each.passage))
         found = every if earlier else self._current(every)
-        own = _own_statements(findings.passages, asked)
+        own = [
+            each
+            for each in _own_statements(findings.passages, asked)
+            if earlier or not _EARLIER.search(folded(each.text))
+        ]
         if own := [each for each in own if earlier or not (known and _takes_up(known.sources[-1], each))]:
             told = (min if earlier else max)(own, key=lambda each: each.said_at)
             return MemoryAnswer(self._quote(told, asked), _FACT_CONFIDENCE, (told,), of_user=True)
@@ -290,7 +339,9 @@ class MemoryReader:
     ) -> list[ScoredMemory]:
         """The messages to quote: what counts now or counted before, everything where a list is asked for."""
         listed = asked.is_list and not self._is_brief and (findings.is_answer or found[0].coverage > 0)
-        current = self._corrected(found[0], asked) or findings.current
+        best = found[0]
+        corrected = self._corrected(best.passage, asked, self._past.after(best.passage)) if listed else None
+        current = replace(best, passage=corrected) if corrected else findings.current
         last = [current] if current and not earlier else []  # what was said last counts
         if last and not listed:
             return _with_answer(last, found, asked)
@@ -305,16 +356,24 @@ class MemoryReader:
             return sorted({*(agreeing or every), *last}, key=lambda each: each.passage.said_at)
         return _with_answer(near[: 1 if self._is_brief else _MOST_QUOTES], found, asked)
 
-    def _corrected(self, best: ScoredMemory, asked: MemoryQuestion) -> ScoredMemory | None:
+    def _corrected(
+        self, best: "MemoryPassage", asked: MemoryQuestion, after: Sequence["MemoryPassage"]
+    ) -> "MemoryPassage | None":
         """What corrects the best message right after it ("no wait, make it Tuesday"), if that holds a wanted thing."""
-        if best.passage.role != "user" or asked.wanted in UNTYPED:
+        if best.role != "user":
             return None
-        after = self._past.after(best.passage)
-        said = list(takewhile(lambda each: _CORRECTED.search(folded(each.text)) is not None, after))
+        said = list(takewhile(lambda each: _CORRECTED.search(folded(each.words or each.text)) is not None, after))
         told = [
-            each for each in said if MessageWords.of(each.text).fillers(asked) and holds_precisely(asked, each.text)
+            each
+            for each in said
+            if each.corrects == best.turn_number
+            or (
+                asked.wanted not in UNTYPED
+                and MessageWords.of(each.text).fillers(asked)
+                and holds_precisely(asked, each.text)
+            )
         ]
-        return replace(best, passage=told[-1]) if told else None
+        return told[-1] if told else None
 
     def _before(self, found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
         """What the best message replaced, the one that shares most with it; empty if it replaced none."""
@@ -499,8 +558,9 @@ class MemoryReader:
         return phrase.replace("{day}", day).replace("{quote}", said)
 
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
-        quote = best_part(passage.text, asked)
-        return phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
+        quote = passage.words or best_part(passage.text, asked)
+        said = phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
+        return f"{said} ({passage.text.rstrip(' .')})" if passage.words else said
 
 
 def _listed(facts: Sequence["SaidFact"]) -> str:

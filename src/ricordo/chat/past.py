@@ -23,11 +23,12 @@ from ricordo.chat.question import (
     memory_question,
     synonyms,
 )
-from ricordo.languages.registry import NOTHING, AnyLanguage, LazyPattern, all_words, escaped, language
+from ricordo.languages.registry import NOTHING, AnyLanguage, LazyPattern, all_words, escaped, language, languages
 from ricordo.languages.text import guess_language, sentences
 from ricordo.people.facts.clauses import ADVERB, third_form
 from ricordo.people.facts.judge import describe
 from ricordo.people.facts.merge import SINGLE, group_of
+from ricordo.people.facts.statements import corrected_sentence
 from ricordo.recall.evidence import tokens
 from ricordo.recall.ranking import cosine_threshold
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
@@ -52,7 +53,9 @@ _SESSIONS = 40  # sessions looked at for the talk of a day
 class MemoryPassage:
     """One message of the past: who said it, when, how well recall finds it, and the other messages around it.
 
-    `cosine` is its similarity to the question, less what relevant messages usually reach with this embedder.
+    `cosine` is its similarity to the question, less what relevant messages usually reach with this embedder. Where a
+    message corrects the one of the turn `corrects`, `text` is the whole sentence that it means and `words` what was
+    said.
     """
 
     message_id: str
@@ -64,6 +67,8 @@ class MemoryPassage:
     score: float = 0.0
     around: str = ""
     cosine: float = 0.0
+    words: str = ""
+    corrects: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +160,17 @@ class Past:
         if turn.damage or not (question or self.is_talk(turn)):
             return []
         own = self._sources(turn, whole=asked)
+        meant = corrected_sentence(turn.query, turn.metadata)
+        target = next((each["turn_number"] for each in turn.metadata.get("references", ()) if meant), 0)
         found = []
         for message in own:
+            corrects = bool(meant) and message.role == "user"
             around = " ".join(other.content for other in own if other is not message)
             score, cosine = scores.get(message.id, (0.0, -0.2))
             found.append(
                 MemoryPassage(
-                    message.id, turn.session_id, turn.turn_number, message.role, message.content,
-                    message.created_at, score, around, cosine,
+                    message.id, turn.session_id, turn.turn_number, message.role, meant if corrects else message.content,
+                    message.created_at, score, around, cosine, message.content if corrects else "", target * corrects,
                 )
             )  # fmt: skip
         return found
@@ -365,6 +373,8 @@ _BEFORE_NOUN = AnyLanguage(r"(?:<dialogue.held:before_noun>)", flags=0)
 _OF = AnyLanguage(r"(?:<dialogue.held:of>)", flags=0)
 _WHO = AnyLanguage(r"(?:<facts.relatives>)", flags=0)
 _PERSON = AnyLanguage(r"\b(?:<dialogue.held:kin>)\b", flags=0)
+_ENDED = {kind: AnyLanguage(rf"<dialogue.held:ended_{kind}>", flags=0) for kind in ("it", "subject", "object", "verb")}
+DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _WISH = AnyLanguage(r"\b(?:<dialogue.held:wish>)", flags=0)
 _INTENT = AnyLanguage(r"\b(?:<dialogue.held:intent>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
@@ -718,6 +728,65 @@ def is_of_another(text: str, asked: MemoryQuestion) -> bool:
     if not heard_at:
         return asker.subject and bool(whose) and other.issuperset(whose.values())
     return any(owners and owners <= other for owners in said)
+
+
+def ends(new: str, old: str, asked: MemoryQuestion, *, next_to: bool) -> bool:
+    """Whether a later message tells the end of what an older one tells: sold, cancelled, died, no more.
+
+    The thing that ended has to be named in both, before or behind the word for its end, and not be another's; right
+    after the older message a pronoun is enough.
+    """
+    words, plain = MessageWords.of(new), folded(new)
+    if len(plain) != len(new) or plain.endswith("?") or _is_wished(new, asked):
+        return False
+    if is_opposed(old, new) and DENIED.search(plain) is None:
+        return True
+    if next_to and _ENDED["it"].search(plain):
+        return True
+    asker, before = _Asker.of(asked.text), MessageWords.of(old)
+    told = frozenset[str]().union(*before.stems)
+    small = language(guess_language(new)).vocabulary.stop_words
+    shared = [
+        at
+        for at, word in enumerate(words.plain)
+        if word not in small and not told.isdisjoint(words.stems[at]) and not AMOUNT.fullmatch(word)
+    ]
+    shared = [at for at in shared if words.owner(at, asked, asker) != "other"]
+    for kind, pattern in _ENDED.items():
+        for end in pattern.finditer(plain) if kind != "it" else ():
+            inside = [
+                at for at in shared if not _CLAUSE_END.search(plain[slice(*sorted((words.spans[at][0], end.start())))])
+            ]
+            ahead = [at for at in inside if words.spans[at][1] <= end.start()]
+            behind = [at for at in inside if words.spans[at][0] >= end.end()]
+            if kind == "verb" and inside:
+                heard_at = words.heard(asked)
+                if before.heard(asked) and set().union(*before.heard(asked).values()) <= set().union(
+                    *heard_at.values()
+                ):
+                    return True
+            elif (kind == "subject" and ahead) or (kind == "object" and behind):
+                return True
+    return False
+
+
+def is_opposed(one: str, other: str) -> bool:
+    """Whether a text has a word that excludes one of another text, and none of its own side: "open" and "closes"."""
+    first, second = (frozenset[str]().union(*MessageWords.of(each).stems) for each in (one, other))
+    pairs = [pair for sides in _opposites() for pair in (sides, sides[::-1])]
+    return any(
+        not (first.isdisjoint(own) or second.isdisjoint(rival)) and second.isdisjoint(own) for own, rival in pairs
+    )
+
+
+@cache
+def _opposites() -> list[tuple[frozenset[str], frozenset[str]]]:
+    """The stems of both sides of each pair of opposites, in every language."""
+    pairs = (pair.split("/") for each in languages() for pair in each.dialogue.opposites.split(";") if "/" in pair)
+    return [
+        (frozenset[str]().union(*map(forms, one.split())), frozenset[str]().union(*map(forms, other.split())))
+        for one, other in pairs
+    ]
 
 
 def _is_wished(text: str, asked: MemoryQuestion) -> bool:

@@ -272,6 +272,8 @@ class DialogueWords:
     relatives: str = ""  # words for one relative each
     paid_for: str = ""  # before what an amount is paid for
     asking_ends: str = ""  # the end of a question that begins with what it is about ("il mio lavoro qual è")
+    # Words that exclude each other, as "open / close": what is told with one answers no question with the other.
+    opposites: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,10 +7,10 @@ remember and for a standing wish.
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Literal
+from typing import Any, Literal
 
 from ricordo.languages.dates import PHRASE
 from ricordo.languages.registry import AnyLanguage, all_words, codes
@@ -52,6 +52,7 @@ _ANNOUNCES = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<fact
 _TOLD_BEFORE = AnyLanguage(r"\b(?:<dialogue.user_said>|<dialogue.assistant_said>)\b")
 _REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
 _DENIED = AnyLanguage(r"<statements.denied>")
+_CORRECTS = AnyLanguage(r"\W*(?:<dialogue.corrections>)", flags=0)
 _ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # without saying to what
 _IS_ALLERGIC = AnyLanguage(
     r"\W*[A-ZÀ-Ý]\w+ \w{1,2} (?:\w+ )?(?:<facts.allergies>)", flags=0
@@ -151,6 +152,13 @@ def facts_of_message(text: str, *, before: str | None = None, said_at: datetime 
         for command in forget_commands(said)
     ]
     return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
+
+
+def corrected_sentence(said: str, metadata: Mapping[str, Any]) -> str:
+    """What a message that corrects the one before it says as a whole ("no wait, it's red"); empty for any other."""
+    whole = str(metadata.get("standalone", ""))
+    rewritten = metadata.get("act") == "statement" and not whole.endswith((")", ").", "?"))
+    return whole if rewritten and _CORRECTS.match(fold(said.replace("’", "'"))) else ""
 
 
 def _addressed(claim: Claim) -> str:
