@@ -52,7 +52,7 @@ from ricordo.chat.question import (
     synonyms,
 )
 from ricordo.languages.dates import periods, relative_day
-from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import sentences
 from ricordo.people.facts.clauses import supposes
@@ -219,14 +219,11 @@ class MemoryReader:
         if not (asked.terms or asked.is_personal or asked.wanted not in UNTYPED):
             return None  # "why?" asks for nothing that a message could hold
         earlier = _EARLIER.search(asked.text) is not None
-        offered = self._past.passages(question)
-        fixed = {(each.session_id, each.corrects) for each in offered if each.corrects and not earlier}
-        offered = tuple(
-            each
-            for each in offered
-            if not (each.role == "user" and (each.session_id, each.turn_number) in fixed)
-            and (asked.is_yes_no or not is_opposed(asked.text, each.text))
-        )
+        offered: Sequence[MemoryPassage] = self._past.passages(question)
+        offered = offered if earlier else _without_corrected(offered)
+        offered = [each for each in offered if asked.is_yes_no or not is_opposed(asked.text, each.text)]
+        if earlier and (before := self._told_before(asked, offered)):
+            return before
         fitting = [each for each in offered if each.role != "user" or not is_of_another(each.text, asked)]
         answer = self._recalled(asked, fitting)
         if answer and answer.found:
@@ -237,6 +234,22 @@ class MemoryReader:
         if nearest is None or not nearest.found:
             return nearest
         return replace(nearest, text=f"{self._phrases.unsure}\n{nearest.text}", found=False, options=())
+
+    def _told_before(self, asked: MemoryQuestion, offered: Sequence["MemoryPassage"]) -> MemoryAnswer | None:
+        """What the user says was so before ("I used to live in Rome"), or said before a change; None without any."""
+        said = [each for each in offered if each.role == "user" and not is_of_another(each.text, asked)]
+        told = [each for each in said if _repeats(each.text, asked) and not each.text.endswith("?")]
+        past = [each for each in told if _EARLIER.search(folded(each.text))]
+        if past:
+            newest = max(past, key=_said_at)
+            return MemoryAnswer(self._quote(newest, asked), _FACT_CONFIDENCE, (newest,), of_user=True)
+        change = max((each for each in said if CHANGED.search(folded(each.text))), key=_said_at, default=None)
+        older = [each for each in told if change and each.said_at < change.said_at and each is not change]
+        if change is None or not older or change.message_id in self._past.outdated:
+            return None
+        last = max(older, key=_said_at)
+        line = self._filled(self._phrases.known_line, last, asked)
+        return MemoryAnswer(self._ended(change.said_at, line), _FACT_CONFIDENCE, (last,), of_user=True)
 
     def _as_it_is_now(
         self, answer: MemoryAnswer, asked: MemoryQuestion, offered: Sequence["MemoryPassage"]
@@ -265,7 +278,9 @@ class MemoryReader:
         ]
         if not gone:
             return answer
-        newest = max(gone, key=lambda each: each.said_at)
+        newest = max(gone, key=_said_at)
+        if asked.wanted not in UNTYPED and MessageWords.of(newest.text).fillers(asked):
+            return replace(answer, text=self._quote(newest, asked), sources=(newest,))
         past = self._ended(newest.said_at, self._filled(self._phrases.known_line, best, asked))
         return replace(answer, text=f"{self._quote(newest, asked)}\n{past}", sources=(newest, best))
 
@@ -370,7 +385,7 @@ class MemoryReader:
             or (
                 asked.wanted not in UNTYPED
                 and MessageWords.of(each.text).fillers(asked)
-                and holds_precisely(asked, each.text)
+                and (asked.wanted == "age" or holds_precisely(asked, each.text))
             )
         ]
         return told[-1] if told else None
@@ -561,6 +576,27 @@ class MemoryReader:
         quote = passage.words or best_part(passage.text, asked)
         said = phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
         return f"{said} ({passage.text.rstrip(' .')})" if passage.words else said
+
+
+def _without_corrected(offered: Sequence["MemoryPassage"]) -> Sequence["MemoryPassage"]:
+    """The passages without what another corrects, which is found as well as what it corrects."""
+    gone = {(each.session_id, each.turn_number, each.role): each for each in offered}
+    fixed = {(each.session_id, each.corrects, "user") for each in offered if each.corrects}
+    kept = [each for each in offered if (each.session_id, each.turn_number, each.role) not in fixed]
+    for at, each in enumerate(kept):
+        if old := gone.get((each.session_id, each.corrects, "user")) if each.corrects else None:
+            kept[at] = replace(each, score=max(each.score, old.score), cosine=max(each.cosine, old.cosine))
+    return kept
+
+
+def _said_at(passage: "MemoryPassage") -> datetime:
+    return passage.said_at
+
+
+def _repeats(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a text holds a word of a question; a verb such as "like" where the question has no other."""
+    words, small = MessageWords.of(text), all_words("vocabulary.stop_words")
+    return bool(words.heard(asked)) or (not asked.terms and not (asked.words - small).isdisjoint(words.plain))
 
 
 def _listed(facts: Sequence["SaidFact"]) -> str:

@@ -1437,7 +1437,7 @@ DIALOGUE = base.DialogueWords(
             r"\b(?:l'(?:ho|abbiamo|hanno)|l[aei] (?:ho|abbiamo|hanno)) (?:annullat|cancellat|vendut|pagat|disdett|smess|lasciat|finit|mollat)\w|\be (?:stat[oa] )?(?:annullat|mort|saltat|finit)[oa]\b"
             r"|\bnon ci (?:vado|vengo|andiamo) piu\b"
         ),
-        "past": r"(?:ho|hai|ha|abbiamo|hanno) \w+[ts][oaie]|er[oa]|erano|avev[oa]|\w+(?:a|e|i)v[oa]",
+        "past": r"(?:ho|hai|ha|abbiamo|hanno) \w+[ts][oaie]|er[oa]|erano|\w+av[oa]|(?:av|fac|viv|prend|bev|legg)ev[oa]",
         "wish": r"vorrei\b|vorremmo\b|(?:mi|ci) piacerebbe|(?:mi|ci) sarebbe piaciut|avrei voluto|magari\b|se (?:\w+ )?(?:vincessi|avessi|fossi|potessi)",
         "intent": r"(?:sogn|spero|penso|pensavo|pensando|sto pensando|intenzione|programma)\w* di\b|vogli(?:o|amo) (?:prendere|comprare|avere|andare|vivere|trasferir)|forse\b",
         "plural_of": r"(?:(?:i|le|gli) )?(?:miei|mie|nostr[ie]|suoi|sue)|i|le|gli",

@@ -52,6 +52,7 @@ _ANNOUNCES = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<fact
 _TOLD_BEFORE = AnyLanguage(r"\b(?:<dialogue.user_said>|<dialogue.assistant_said>)\b")
 _REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
 _DENIED = AnyLanguage(r"<statements.denied>")
+_VALUE = AnyLanguage(r"\d.*|(?:<dialogue.held:number>|<dialogue.held:time>)", flags=0)
 _CORRECTS = AnyLanguage(r"\W*(?:<dialogue.corrections>)", flags=0)
 _ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # without saying to what
 _IS_ALLERGIC = AnyLanguage(
@@ -155,10 +156,18 @@ def facts_of_message(text: str, *, before: str | None = None, said_at: datetime 
 
 
 def corrected_sentence(said: str, metadata: Mapping[str, Any]) -> str:
-    """What a message that corrects the one before it says as a whole ("no wait, it's red"); empty for any other."""
-    whole = str(metadata.get("standalone", ""))
-    rewritten = metadata.get("act") == "statement" and not whole.endswith((")", ").", "?"))
-    return whole if rewritten and _CORRECTS.match(fold(said.replace("’", "'"))) else ""
+    """What a message that corrects the one before it says as a whole ("no wait, it's red"); empty for any other.
+
+    Only a value or one other thing may have given way: whatever else the older message said has to be there.
+    """
+    whole, before = str(metadata.get("standalone", "")), next(iter(metadata.get("references", ())), {}).get("text", "")
+    rewritten = metadata.get("act") == "statement" and before and not whole.endswith((")", ").", "?"))
+    if not (rewritten and _CORRECTS.match(fold(said.replace("’", "'")))):
+        return ""
+    old, new = (tokens(fold(text)) for text in (before, whole))
+    gone = [word for word in old if word not in new and word not in all_words("vocabulary.stop_words")]
+    kept = [sum(_VALUE.fullmatch(word) is not None for word in words) for words in (old, new, gone)]
+    return whole if kept[1] <= kept[0] and (len(gone) == kept[2] or len(gone) == 1) else ""
 
 
 def _addressed(claim: Claim) -> str:
