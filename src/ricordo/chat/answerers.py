@@ -147,6 +147,9 @@ class Reader:
             return self._from_memory(reader().claim(task.question, own=act.act == "own_claim"), act)
         if act.act == "about_me" and (known := reader().about_user()):
             return self._from_memory(known, act)
+        own = memory_question(task.question)
+        if act.act == "question" and (own.fact_groups or own.own_name):
+            task = replace(task, chunks=())  # no material knows where the user lives: «abito» is no «abiti»
         material = self._from_material(task, act.act)
         if act.act == "statement":
             pointing = not act.about_oneself and len(task.question.split()) <= LONGEST_CHOICE

@@ -417,7 +417,7 @@ class MemoryReader:
         # A fact without anything of the wanted type replaced another one wrongly: that one counts.
         older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
         for source in [*reversed(self._past.sources(facts)), *reversed(self._past.sources(older))]:
-            if is_of_another(source.text, asked):
+            if is_of_another(source.text, asked) or _EARLIER.search(folded(source.text)):
                 continue
             if groups in _FREE_GROUPS or MessageWords.of(source.text).fillers(asked):
                 said = self._past.holding(source)

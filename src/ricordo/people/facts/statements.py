@@ -155,6 +155,11 @@ def facts_of_message(text: str, *, before: str | None = None, said_at: datetime 
     return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
 
 
+def corrects(said: str) -> bool:
+    """Whether a message begins as a correction of the one before it: "no wait", «anzi»."""
+    return _CORRECTS.match(fold(said.replace("’", "'"))) is not None
+
+
 def corrected_sentence(said: str, metadata: Mapping[str, Any]) -> str:
     """What a message that corrects the one before it says as a whole ("no wait, it's red"); empty for any other.
 
@@ -162,7 +167,7 @@ def corrected_sentence(said: str, metadata: Mapping[str, Any]) -> str:
     """
     whole, before = str(metadata.get("standalone", "")), next(iter(metadata.get("references", ())), {}).get("text", "")
     rewritten = metadata.get("act") == "statement" and before and not whole.endswith((")", ").", "?"))
-    if not (rewritten and _CORRECTS.match(fold(said.replace("’", "'")))):
+    if not (rewritten and corrects(said)):
         return ""
     old, new = (tokens(fold(text)) for text in (before, whole))
     gone = [word for word in old if word not in new and word not in all_words("vocabulary.stop_words")]
