@@ -170,7 +170,12 @@ def test_act_without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("message", "only"),
-    [("nome del gatto", True), ("my cat's name", True), ("I have a cat, what can it eat", False), ("I have a cat", False)],
+    [
+        ("nome del gatto", True),
+        ("my cat's name", True),
+        ("I have a cat, what can it eat", False),
+        ("I have a cat", False),
+    ],
 )
 def test_what_only_asks(message: str, only: bool) -> None:
     """A clear question of one clause only asks; nothing is learned from it."""

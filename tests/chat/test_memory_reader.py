@@ -1120,7 +1120,7 @@ def test_a_slip_in_the_question_word_is_read(message: str) -> None:
     ],
 )
 def test_fragments_are_answered(memory: Memory, said: str, message: str, wanted: str) -> None:
-    """A question without a question mark or the order of one is answered from memory, and nothing is learned from it."""
+    """A question without the mark or the order of one is answered from memory, and nothing is learned from it."""
     told_before(memory, "noa", [(said, "OK.")])
     memory.settle(30)
     known = [fact.text for fact in memory.facts("noa")]

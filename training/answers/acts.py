@@ -1,8 +1,8 @@
 """Trains the small networks that tell whether a message without a question mark asks (`people/facts/asks.npz`).
 
-Labelled messages go in: `acts_{en,it}.txt`, what `acts_frames.txt` composes, the clauses of `training/facts`, the pairs of
-this folder, follow-ups, and the talk of `--talk` (folder of `talk/` and `cases/`). Each is read as written, in lower case
-or as a hasty writer types. Lines of `acts_*.txt` and clauses with crc32(key) % 3 == 0 are the untouched third: only counted.
+Labelled messages go in: `acts_{en,it}.txt`, what `acts_frames.txt` composes, the clauses of `training/facts`, the pairs
+of this folder, follow-ups, and the talk of `--talk` (folder of `talk/` and `cases/`). Each is read as written, in lower
+case or as a hasty writer types. Lines of `acts_*.txt` and clauses with crc32(key) % 3 == 0 are the untouched third.
 """
 
 import argparse

@@ -5,7 +5,6 @@ Citations are checked while the text streams.
 """
 
 import logging
-import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

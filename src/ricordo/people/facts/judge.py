@@ -393,7 +393,10 @@ def _one_network(
 def _convolved(net: Mapping[str, Weights], tokens: NDArray[np.int64], vectors: Weights) -> Weights:
     """The state of each token after the convolutions."""
     hashed = net["hashed"][tokens[:, 1:5] % len(net["hashed"])].sum(axis=1)
-    x = _relu(np.concatenate([vectors, hashed, tokens[:, 5:].astype(np.float32)], axis=1) @ net["inner_weight"].T + net["inner_bias"])
+    x = _relu(
+        np.concatenate([vectors, hashed, tokens[:, 5:].astype(np.float32)], axis=1) @ net["inner_weight"].T
+        + net["inner_bias"]
+    )
     for number, gap in enumerate(GAPS):
         padded = np.zeros((len(x) + 2 * gap, x.shape[1]), np.float32)
         padded[gap:-gap] = x
