@@ -163,7 +163,7 @@ _TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
 _ENDS = AnyLanguage(r"\b(?:<dialogue.wanted:first_said>|<dialogue.wanted:last_said>)", flags=0)
 _ABOUT_YOU = AnyLanguage(r"\W*(?:<dialogue.about_you>)\W*", flags=0)
 _ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)", flags=0)
-_FORMED, _CLEAR = 0.75, 2.0  # logits: of the form of a question; from which on a message clearly asks or tells
+_FORMED, _CLEAR = 1.0, 1.5  # logits: of the form of a question; from which on a message clearly asks or tells
 FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
 
 
