@@ -263,20 +263,22 @@ class MemoryReader:
         if over and not over.replaced_by <= later.keys():
             newer = [fact for fact in self._past.facts for one in fact.sources if one.message_id in over.replaced_by]
             later |= {each.message_id: each for each in self._past.sources(newer)}
+        replaced = over.replaced_by if over else frozenset[str]()
+        typed = asked.wanted not in UNTYPED
         gone = [
             each
             for each in later.values()
             if each.said_at > best.said_at
             and each not in answer.sources
             and (
-                ends(each.text, best.text, asked, next_to=each in after)
-                or (over and each.message_id in over.replaced_by and CHANGED.search(folded(each.text)))
+                ends(each.text, best.text, asked, next_to=each in after or each.message_id in replaced)
+                or (typed and each.message_id in replaced and MessageWords.of(each.text).fillers(asked))
             )
         ]
         if not gone:
             return answer
         newest = max(gone, key=_said_at)
-        if asked.wanted not in UNTYPED and MessageWords.of(newest.text).fillers(asked):
+        if typed and MessageWords.of(newest.text).fillers(asked):
             return replace(answer, text=self._quote(newest, asked), sources=(newest,))
         past = self._ended(newest.said_at, self._filled(self._phrases.known_line, best, asked))
         return replace(answer, text=f"{self._quote(newest, asked)}\n{past}", sources=(newest, best))
