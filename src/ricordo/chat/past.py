@@ -160,7 +160,7 @@ class Past:
         if turn.damage or not (question or self.is_talk(turn)):
             return []
         own = self._sources(turn, whole=asked)
-        meant = corrected_sentence(turn.query, turn.metadata)
+        meant = corrected_sentence(turn.query, turn.metadata) if turn.metadata.get("standalone") else ""
         target = next((each["turn_number"] for each in turn.metadata.get("references", ()) if meant), 0)
         found = []
         for message in own:

@@ -165,7 +165,8 @@ def corrected_sentence(said: str, metadata: Mapping[str, Any]) -> str:
 
     Only a value or one other thing may have given way: whatever else the older message said has to be there.
     """
-    whole, before = str(metadata.get("standalone", "")), next(iter(metadata.get("references", ())), {}).get("text", "")
+    references: Sequence[Mapping[str, Any]] = metadata.get("references", ())
+    whole, before = str(metadata.get("standalone", "")), str(references[0].get("text", "")) if references else ""
     rewritten = metadata.get("act") == "statement" and before and not whole.endswith((")", ").", "?"))
     if not (rewritten and corrects(said)):
         return ""
