@@ -151,7 +151,7 @@ STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # wha
 _ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)
 _ASKING_CLAUSE = AnyLanguage(r"(?:[,;:.!\n]|\s[-–—])\s*(?:<dialogue.asking_clauses>)[^,;:.!\n]*[.\s]*$", flags=0)
 _TELLING = AnyLanguage(r"\W*(?:<dialogue.statement_openings>)", flags=0)
-_WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
+WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
 _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
 _REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
 _FORGET = AnyLanguage(r"\W*(?:<dialogue.forget>)", flags=0)
@@ -235,7 +235,7 @@ def asks_for_answers(message: str) -> bool:
 
 
 def _opens_with_wh(plain: str) -> bool:
-    first = _WH.search(plain)
+    first = WH.search(plain)
     return first is not None and first.start() <= 12
 
 
@@ -324,7 +324,7 @@ class MemoryQuestion:
     @property
     def is_yes_no(self) -> bool:
         """Whether it only wants something confirmed."""
-        return _WH.search(self.text) is None
+        return WH.search(self.text) is None
 
     @property
     def is_list(self) -> bool:
