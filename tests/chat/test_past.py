@@ -44,6 +44,7 @@ def test_what_another_is_or_has_is_not_the_users(question: str, said: str) -> No
         ("does mrs patel still owe me money?", "mrs patel paid up, she don't owe me owt now"),
         ("Where does my brother live?", "My brother lives in Rome."),
         ("when will I go to Rome?", "I'm planning to go to Rome in May"),
+        ("How many hives have I got now?", "She took two hives. I've kept two, for now."),
         ("Dove vivo?", "Io e mia moglie viviamo a Trento."),
         ("che lavoro fa Davide?", "il suo fidanzato si chiama Davide e fa il falegname"),
         ("Che dose di sertralina prendo?", "oggi il medico l'ha aumentata a 75 mg"),
@@ -89,6 +90,7 @@ def test_opposites_answer_no_question_for_each_other() -> None:
     assert is_opposed(asked, "The shop opens at nine.")
     assert not is_opposed(asked, "The shop opens at nine and closes at six.")
     assert is_opposed(folded("Quando torniamo?"), "Partiamo il 6 settembre")
+    assert not is_opposed(folded("Quanto avrei da parte dopo un anno?"), "arrivo al 20 con l'acqua alla gola")
 
 
 @pytest.mark.parametrize(

@@ -724,6 +724,8 @@ def is_of_another(text: str, asked: MemoryQuestion) -> bool:
         return {"other"} in said or (not others and set(whose.values()) == {"self"})
     if _is_wished(text, asked):
         return True
+    if asked.wanted not in UNTYPED and any(words.owner(at, asked, asker) == "self" for at in words.fillers(asked)):
+        return False  # "she took two hives, I've kept two"
     other = {"other", "thing"} if asked.is_yes_no else {"other"}
     if not heard_at:
         return asker.subject and bool(whose) and other.issuperset(whose.values())
@@ -771,8 +773,13 @@ def ends(new: str, old: str, asked: MemoryQuestion, *, next_to: bool) -> bool:
 
 
 def is_opposed(one: str, other: str) -> bool:
-    """Whether a text has a word that excludes one of another text, and none of its own side: "open" and "closes"."""
-    first, second = (frozenset[str]().union(*MessageWords.of(each).stems) for each in (one, other))
+    """Whether a text has a word that excludes one of another text, and none of its own side: "open" and "closes".
+
+    Behind a preposition a word is a noun: «da parte» says nothing of leaving.
+    """
+    words, second = MessageWords.of(one), frozenset[str]().union(*MessageWords.of(other).stems)
+    verbs = (at for at in range(len(words.plain)) if not (at and _WHERE.fullmatch(words.plain[at - 1])))
+    first = frozenset[str]().union(*(words.stems[at] for at in verbs))
     pairs = [pair for sides in _opposites() for pair in (sides, sides[::-1])]
     return any(
         not (first.isdisjoint(own) or second.isdisjoint(rival)) and second.isdisjoint(own) for own, rival in pairs
