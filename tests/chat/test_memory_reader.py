@@ -964,9 +964,47 @@ def test_a_correction_right_after_counts(
 ) -> None:
     """What corrects a message in the next one is quoted instead of it, though it names nothing."""
     told_before(memory, "ugo", [(said, "OK."), (correction, "OK."), ("I have two cats", "OK.")])
-    answer = ask(memory, question, user="ugo").message
+    _, _, answer = ask(memory, question, user="ugo").message.partition("):")  # the day may hold any number
     assert new in answer
     assert old not in answer
+
+
+@pytest.mark.parametrize(
+    ("said", "later", "question", "now", "past"),
+    [
+        ("I have a cat called Biscuit", "Biscuit died last night", "do I have a cat?", "died", "Until today: “I have"),
+        ("sono sposata con Carlo", "adesso sono divorziata", "sono sposata?", "divorziata", "Fino a oggi: «sono"),
+    ],
+)  # fmt: skip
+def test_what_ended_is_told_as_past(memory: Memory, said: str, later: str, question: str, now: str, past: str) -> None:
+    """The message that ends what was said comes first, and what was said as what held until then."""
+    for each in (said, later):
+        ask(memory, each, user="ugo")
+    first, second = ask(memory, question, user="ugo").message.split("\n")
+    assert now in first
+    assert second.startswith(past)
+
+
+def test_a_correction_is_quoted_and_learned_as_a_sentence(memory: Memory) -> None:
+    """ "No wait, it's red" is quoted beside what it means, and the fact is that of the new value."""
+    session = None
+    for each in ("My favourite colour is blue.", "No wait, it's red."):
+        session = ask(memory, each, user="ugo", session=session).session_id
+    memory.settle(30)
+    assert (
+        "“No wait, it's red.” (My favourite colour is red)" in ask(memory, "what's my favourite colour?", "ugo").message
+    )
+    assert [fact.text for fact in memory.facts("ugo")] == ["Favourite colour: red"]
+
+
+def test_what_is_said_of_another_is_no_certain_answer(memory: Memory) -> None:
+    """It is at most the nearest, and no yes to a question about the user; no material knows where the user lives."""
+    for each in ("My brother lives in Rome", "My sister Laura is allergic to penicillin"):
+        ask(memory, each, user="ugo")
+    assert "no certain one" in ask(memory, "Where do I live?", user="ugo").message
+    assert "Laura" not in ask(memory, "Am I allergic to penicillin?", user="ugo").message
+    chunks = [{"id": "burns#1", "text": "Togliere anelli, orologi e abiti vicini alla zona."}]
+    assert not Chat(memory).ask(ChatRequest("dove abito", "pia", chunks=chunks)).metadata["citations"]
 
 
 @pytest.mark.parametrize(

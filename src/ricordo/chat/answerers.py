@@ -152,7 +152,10 @@ class Reader:
             return self._from_memory(reader().claim(task.question, own=act.act == "own_claim"), act)
         if act.act == "about_me" and (known := reader().about_user()):
             return self._from_memory(known, act)
-        material = self._from_material(task, act.act)
+        asked = memory_question(task.question)
+        personal = act.act == "question" and (asked.fact_groups or asked.own_name)
+        # No material knows where the user lives: «abito» is no «abiti».
+        material = self._from_material(replace(task, chunks=()) if personal else task, act.act)
         if act.act == "statement":
             pointing = not act.about_oneself and len(task.question.split()) <= LONGEST_CHOICE
             picked = [one.item for one in task.context.references if pointing and one.item and one.kind == "ordinal"]

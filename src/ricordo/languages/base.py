@@ -271,6 +271,8 @@ class DialogueWords:
     question_leads: str = "and"
     relatives: str = ""  # words for one relative each
     paid_for: str = ""  # before what an amount is paid for
+    # Words that exclude each other, as "open / close": what is told with one answers no question with the other.
+    opposites: str = ""
     statement_openings: str = ""  # beginnings of statements without a question mark ("my sister, who lives in Rome, …")
 
 

@@ -264,8 +264,8 @@ _SLIP = (
     r"(?: [,.:;!])* )*"
 )
 _MEANT = (
-    r"i (?:actually |really )?(?:meant|mean|wanted|intended|was (?:asking|thinking|talking) (?:about|of)"
-    r"|should have (?:said|asked about|added|mentioned))(?: to say| that)? "
+    r"(?:meant|i (?:actually |really )?(?:meant|mean|wanted|intended|was (?:asking|thinking|talking) (?:about|of)"
+    r"|should have (?:said|asked about|added|mentioned)))(?: to say| that)? "
 )
 _AFTERTHOUGHT = (
     r"(?: ,)?(?: (?:actually|sorry|though|obviously|please|instead|i mean|of course|then|my mistake|my bad))*"
@@ -1316,6 +1316,26 @@ DIALOGUE = base.DialogueWords(
         "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
         "third_person": r"(?:s?he|it|they)(?:'s|'re| \w+)",
         "plural_of": r"my|our|his|her|their|the",
+        "self": r"i|im|ive|we",
+        "self_object": r"me|us",
+        "mine": r"my|our|mine",
+        "they": r"s?he|they|him",
+        "theirs": r"his|hers?|theirs?",
+        "of": r"of",
+        "ended_subject": (
+            r"\b(?:died|dead|passed away|over|cancel\w+|called off|scrapped|fell through|fallen through|broke up|split up|ended|closed down|gone)\b"
+        ),
+        "ended_object": (
+            r"\b(?:cancell?ed|called off|scrapped|sold|quit|gave up|given up|stopped|dropped|lost|broke up with|split up with|got rid of|gave away|finished with)\b"
+        ),
+        "ended_verb": r"\b(?:no longer|any ?more|never again)\b",
+        "ended_it": (
+            r"\b(?:cancel|scrap) (?:that|it)\b|\b(?:it|that|he|she)(?:'s| is| was| has| got)? (?:been |got )?(?:cancel\w+|called off|over|died|dead|gone|sold)\b"
+            r"|\b(?:sold|quit|paid|cancelled|stopped|finished|gave up) (?:it|that|him|her|them)\b|\bnot going any ?more"
+        ),
+        "past": r"did|was|were|had|used to",
+        "wish": r"i wish|(?:i|we)'?d (?:really |so )?(?:love|like|prefer)\b|would (?:love|like|have|buy|be|move|live)\b|if (?:i|we) (?:won|had|were|was|could)\b|if only",
+        "intent": r"(?:thinking|dreaming|dream|thought) (?:of|about)|consider(?:ing)?\b|hop(?:e|ing) to|plan(?:ning)? (?:to|on)|wants? (?:to|an?)\b|might\b|going to\b|will\b",
         "pronoun": r"it|its|he|hes|she|shes|they|them|him|her|there|ones?",
         "repeated_any": r"drive|own|possess|kindly",
         "repeated_place": r"live|lives|living|sleep|sleeping|stay|stays|staying|based|located|meet|city|town|country",
@@ -1359,13 +1379,18 @@ DIALOGUE = base.DialogueWords(
         dollars fee; flat home house apartment; illness disease condition diagnosis sick; wife husband spouse partner; pill pills medicine drug tablet medication tablets;
         teacher tutor professor; shop business store place
     """,
+    opposites="""
+        married wed engaged / divorced separated widowed; vegetarian vegan veggie / meat; leave leaves leaving left depart departs departing / return returns returning back;
+        arrive arrives arriving / leave leaves leaving depart departs departing; open opens / close closes shut shuts; start starts begin begins / end ends finish finishes;
+        buy bought pay paid / sell sold; borrow borrowed / lend lent lent; win won / lose lost
+    """,
     changed=(
         r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to|(?:went|gone|put) (?:up|down|back)|update|correction"
         r"|rather|renamed|raised|cut|reduced|postponed|swapped|replaced|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all"
         r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped|stepped (?:up|down)|stretched|extended|pushed|lowered|upped|increas\w+|retired|cancel\w+"
         r"|fell through|g[ai]ven? up|stopped|rewrote|turned|shot up|grown|accepted|agreed|made it|(?:from|since) (?:today|this|next|last|\w+day)|till|has quit|for good"
     ),
-    corrections=r"actually|no,|(?:no )?(?:wait|hang on|scratch that)\b|sorry,|i mean(?:t)?|correction|make that|not .* but",
+    corrections=r"actually|no,|no it(?:'s| is| was)\b|(?:no )?(?:wait|hang on|scratch that)\b|sorry\b|oops|i mean(?:t)?|correct(?:ion| that)|make that|not .* but",
     i_asked=r"i ask(?:ed)?|i want(?:ed)? to know",
     earlier=r"first (?:mention|t[eo]ll?d?|sa(?:y|id)|br(?:ing|ought)|talk|spe?[ao]k)\w*|before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once",
     listing=r"what are|which are|who are|(?:which|what) \w+[^\Ws]s (?:do|did|have|am|are|can|should) |list|all (?:the|my|of)|everything|names",

@@ -1440,11 +1440,28 @@ DIALOGUE = base.DialogueWords(
             r"|\b(?:tra|fra|entro) (?:\w+ ){1,2}(?:giorni|settiman|mesi)|quando (?:ero|avevo)|\bdopo\b|\bprima\b"
         ),
         "duration": (
-            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
+            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|(?:vent|trent|\w+ant)(?:'|[aiou]\w*)|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
             r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
         "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|al?l?a? settimana|all'(?:ora|anno)|\b(?:il|la) (?:lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica)\b",
         "third_person": r"(?:lui|lei|loro|è|sono|ha|hanno) \w+",
+        "self": r"io|mi|noi|ci|\w{2,}iamo",
+        "self_object": r"me",
+        "mine": r"mi[ao]|mie|miei|nostr[aoei]",
+        "before_noun": r"il|lo|l|un|uno|del|al|dal|nel|sul|di|mio|tuo|suo|nostro|che|quale|qual|questo|quello",
+        "theirs": r"suo|sua|suoi|sue|loro",
+        "they": r"lui|lei|egli|(?:gli|le) (?:piac|serv|manc|interess)\w+",
+        "of": r"d|di|del|dello|della|dell|dei|delle|degli",
+        "ended_subject": r"\b(?:mort|mancat|annullat|cancellat|sospes|soppress|finit|saltat|chius)[oaie]\b",
+        "ended_object": r"\b(?:annullat|cancellat|vendut|smess|lasciat|mollat|disdett|regalat|chius|finit)[oaie]\b",
+        "ended_verb": r"\bnon (?:\w+ ){0,3}piu\b",
+        "ended_it": (
+            r"\b(?:l'(?:ho|abbiamo|hanno)|l[aei] (?:ho|abbiamo|hanno)) (?:annullat|cancellat|vendut|pagat|disdett|smess|lasciat|finit|mollat)\w|\be (?:stat[oa] )?(?:annullat|mort|saltat|finit)[oa]\b"
+            r"|\bnon ci (?:vado|vengo|andiamo) piu\b"
+        ),
+        "past": r"(?:ho|hai|ha|abbiamo|hanno) \w+[ts][oaie]|er[oa]|erano|\w+av[oa]|(?:av|fac|viv|prend|bev|legg)ev[oa]",
+        "wish": r"vorrei\b|vorremmo\b|(?:mi|ci) piacerebbe|(?:mi|ci) sarebbe piaciut|avrei voluto|magari\b|se (?:\w+ )?(?:vincessi|avessi|fossi|potessi)",
+        "intent": r"(?:sogn|spero|penso|pensavo|pensando|sto pensando|intenzione|programma)\w* di\b|vogli(?:o|amo) (?:prendere|comprare|avere|andare|vivere|trasferir)|forse\b",
         "plural_of": r"(?:(?:i|le|gli) )?(?:miei|mie|nostr[ie]|suoi|sue)|i|le|gli",
         "repeated_any": r"guid\w+|possied\w+",
         "repeated_place": r"abit\w+|viv\w+|dorm\w+|allogg\w+|sta|stanno|trov\w+|citta|paese",
@@ -1461,7 +1478,7 @@ DIALOGUE = base.DialogueWords(
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
             r"|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori|ragazz\w|soci\w?|nessuno"
         ),
-        "own_home": r"\b(?:abit[oi]\w*|viv(?:o|evo|iamo)|(?:mi sono|ci siamo) (?:\w+ )?(?:trasferit|spostat)\w|sto di casa) (?:\w+ )?(?:a|ad|in|nel|nella|al|alla)\b",
+        "own_home": r"\b(?:abit[oi]\w*|viv(?:o|evo|iamo)|(?:ora|adesso) sto|(?:mi sono|ci siamo) (?:\w+ )?(?:trasferit|spostat)\w|sto di casa) (?:\w+ )?(?:a|ad|in|nel|nella|al|alla)\b",
         "own_work": (
             r"\b(?:insegno|lavor(?:o|avo)|insegnavo) (?:\w+ ){0,2}(?:in|a|al|alla|per|da|nel|nella|all)\b|\b(?:sono|ero|(?:faccio|facevo) (?:il|la|lo|l)|lavor\w+ come|come|da \w+ anni) ?(?:'|un "
             rf"|una |un')?(?:\w+ )?(?:{_TRADES})\b|\bdi (?:mestiere|professione)\b"
@@ -1489,13 +1506,18 @@ DIALOGUE = base.DialogueWords(
         quota; casa appartamento abitazione; malattia patologia diagnosi disturbo; medicina farmaco pastiglia pillola compressa; insegnante prof professore professoressa
         maestra; vivo abito; vive abita; vivere abitare; negozio attivita bottega studio; pratica richiesta domanda; scuola istituto liceo alberghiero
     """,
+    opposites="""
+        sposato sposata fidanzato fidanzata / divorziato divorziata separato separata vedovo vedova; vegetariano vegetariana vegano vegana / carne;
+        parto parte partiamo partono / torno torna torniamo tornano rientro rientra rientriamo; arrivo arriva arriviamo arrivano / parto parte partiamo partono; apre aprono / chiude chiudono;
+        comincia inizia cominciano iniziano / finisce termina finiscono; comprato comprata comprati pagato pagata / venduto venduta venduti; vinto / perso
+    """,
     changed=(
         r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso"
         r"|al posto|torn\w+|slitt\w+|anticipat\w+|rimandat\w+|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
         r"|finalmente|mi sbagliavo|diventa\w+|sostitui\w+|tolt\w+|in pensione|accettat\w+|recuperat\w+|portat\w+ a|cala\w+|scambiat\w+|annullat\w+|saltat\w+"
         r"|basta|smess\w+|allungat\w+|arrivat\w+ a|cresciut\w+|rest(?:a|ano)|chius\w+|se n'e andat\w+|da (?:oggi|quest[ao]|\w+di|settembre|gennaio)|fino a"
     ),
-    corrections=r"anzi|no,|(?:no )?aspetta\b|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
+    corrections=r"anzi|no,|no era\b|(?:no )?aspetta\b|scus(?:a|i|ami)\b|ops|cioe|volevo dire|intendevo|rettifico|correggo|mi correggo|mi sbagliavo|mi sono (?:sbagliat|confus)[oa]",
     i_asked=r"(?:avevo|ho) (?:chiesto|domandato)|chiedevo|(?:volevo|vorrei) sapere",
     earlier=r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|(?<=[\w,] )allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere|professione) avevo",
     listing=r"quali|che \w+(?:i|ine|ure|ole|elle|ane) \w+o\b|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",
