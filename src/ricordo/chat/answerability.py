@@ -33,10 +33,9 @@ _PRECISELY_HELD = {
 }
 _NAMED = AnyLanguage(r"\b(?:<dialogue.wanted:name>)\b", flags=0)
 _REASON = AnyLanguage(r"<dialogue.held:reason>", flags=0)
-_CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
+CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b", flags=0)
 _NEWEST = AnyLanguage(r"\b(?:<dialogue.wanted:newest>)\b", flags=0)
 POINTING = AnyLanguage(r"\b(?:<dialogue.held:pronoun>)\b", flags=0)
-DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _AROUND, _BEFORE = 0.6, 0.45  # weight of a word in the other message of the turn, and in the turn before
 _SHAPE = re.compile(r"\d")  # of a number, with its separators: 62 and 44 have the same one
 _DOUBTED = 0.7  # most certain where the thing that is asked for was not named
@@ -162,7 +161,7 @@ class _Offered:
             float(passage.text.rstrip().endswith("?")),
             float(len(self.own[at]) < 3),
             self.rank[passage.said_at],
-            float(_CHANGED.search(plain) is not None),
+            float(CHANGED.search(plain) is not None),
             min(1.0, len(self.own[at]) / 20),
         )
 
@@ -326,7 +325,7 @@ def replacement_features(
             min(1.0, len(words.plain) / 30),
             new.cosine - old.cosine,
             new.cosine,
-            float(bool(answers) and _CHANGED.search(said) is not None),
+            float(bool(answers) and CHANGED.search(said) is not None),
             float(_NEWEST.search(asked.text) is not None),
             float(bool(shapes and shapes & _shapes(words))),
             min(3, taken_up) / 3,
@@ -426,7 +425,7 @@ def _may_count(asked: MemoryQuestion, new: ScoredMemory, best: ScoredMemory) -> 
     shared = stems_of(new.passage.text) & stems_of(best.passage.text)
     if new.coverage >= _SAME_FROM * best.coverage > 0 or any(not AMOUNT.fullmatch(each) for each in shared):
         return True
-    own = [word for word in MessageWords.of(new.passage.text).subjects() if not _CHANGED.search(word)]
+    own = [word for word in MessageWords.of(new.passage.text).subjects() if not CHANGED.search(word)]
     return len(own) < _OWN_SUBJECT or POINTING.search(folded(new.passage.text)) is not None
 
 

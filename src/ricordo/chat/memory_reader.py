@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ricordo.chat.answerability import (
     ANSWERED_FROM,
-    DENIED,
+    CHANGED,
     POINTING,
     RELATED_FROM,
     Findings,
@@ -26,11 +26,23 @@ from ricordo.chat.answerability import (
     stems_of,
 )
 from ricordo.chat.passages import best_part, shortened
-from ricordo.chat.past import NAMING, UNTYPED, MessageWords, alternatives, enumerates, speaks_of_person
+from ricordo.chat.past import (
+    DENIED,
+    NAMING,
+    UNTYPED,
+    MessageWords,
+    alternatives,
+    ends,
+    enumerates,
+    is_of_another,
+    is_opposed,
+    speaks_of_person,
+)
 from ricordo.chat.question import (
     FIRST_PERSON,
     SMALL_TALK,
     STATED,
+    WH,
     DialogueAct,
     MemoryQuestion,
     dialogue_act,
@@ -41,7 +53,7 @@ from ricordo.chat.question import (
     synonyms,
 )
 from ricordo.languages.dates import periods, relative_day
-from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import sentences
 from ricordo.people.facts.clauses import supposes
@@ -73,11 +85,11 @@ _I_ASKED = AnyLanguage(r"\b(?:<dialogue.i_asked>)\b", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
+_PAST = AnyLanguage(r"\b(?:<dialogue.held:past>)\b", flags=0)
 _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+)", flags=re.IGNORECASE)
 _OWN = {group: AnyLanguage(rf"<dialogue.held:own_{group}>", flags=0) for group in ("work", "home")}
 _CORRECTED = AnyLanguage(r"^\W*(?:<dialogue.corrections>)", flags=0)
 _THIRD_PERSON = AnyLanguage(r"\W*(?:<dialogue.held:third_person>)\s")
-_CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
 _INTRODUCTION = AnyLanguage(r"\W*(?:<dialogue.wanted:introduction>)\b", flags=0)
 _ENDS = [AnyLanguage(rf"\b(?:<dialogue.wanted:{end}_said>)", flags=0) for end in ("first", "last")]
 # Words of a question that its answer need not repeat, by what it wants.
@@ -159,8 +171,6 @@ class MemoryReader:
             phrase = said.standing if wishes else said.noted
         if phrase != said.standing and learned and all(fact.addressed for fact in learned):
             return MemoryAnswer(phrase.replace("{quote}", _listed(learned)), 1.0)
-        if act.act == "statement" and not learned and _CREATION.match(folded(act.content)):
-            return MemoryAnswer(said.nothing_yet, 1.0)
         if not said_facts and announces(act.content):
             return self.small_talk(DialogueAct("okay", act.content))
         words = MessageWords.of(act.content)
@@ -205,20 +215,97 @@ class MemoryReader:
         return MemoryAnswer(f"{self._quote(held[0], memory_question(name))}: {name}", _FACT_CONFIDENCE, (held[0],))
 
     def recall(self, question: str) -> MemoryAnswer | None:
-        """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
+        """The quotes that answer a question about the user or the past; None if nothing said supports an answer.
+
+        What is said of another is at most the nearest, and confirms nothing.
+        """
         asked = memory_question(question)
         if not (asked.terms or asked.is_personal or asked.wanted not in UNTYPED):
             return None  # "why?" asks for nothing that a message could hold
         earlier = _EARLIER.search(asked.text) is not None
+        offered: Sequence[MemoryPassage] = self._past.passages(question)
+        offered = offered if earlier else _without_corrected(offered)
+        offered = [each for each in offered if asked.is_yes_no or not is_opposed(asked.text, each.text)]
+        if earlier and (before := self._told_before(asked, offered)):
+            return before
+        fitting = [each for each in offered if each.role != "user" or not is_of_another(each.text, asked)]
+        answer = self._recalled(asked, fitting)
+        if answer and answer.found:
+            return answer if earlier else self._as_it_is_now(answer, asked, offered)
+        if len(fitting) == len(offered) or asked.is_yes_no:
+            return answer
+        nearest = self._recalled(asked, offered)
+        if nearest is None or not nearest.found:
+            return nearest
+        return replace(nearest, text=f"{self._phrases.unsure}\n{nearest.text}", found=False, options=())
+
+    def _told_before(self, asked: MemoryQuestion, offered: Sequence["MemoryPassage"]) -> MemoryAnswer | None:
+        """What the user says was so before ("I used to live in Rome"), or said before a change; None without any."""
+        said = [each for each in offered if each.role == "user" and not is_of_another(each.text, asked)]
+        told = [each for each in said if _repeats(each.text, asked) and not each.text.endswith("?")]
+        past = [each for each in told if _EARLIER.search(folded(each.text))]
+        if past:
+            newest = max(past, key=_said_at)
+            return MemoryAnswer(self._quote(newest, asked), _FACT_CONFIDENCE, (newest,), of_user=True)
+        change = max((each for each in said if CHANGED.search(folded(each.text))), key=_said_at, default=None)
+        older = [each for each in told if change and each.said_at < change.said_at and each is not change]
+        if change is None or not older or change.message_id in self._past.outdated:
+            return None
+        last = max(older, key=_said_at)
+        line = self._filled(self._phrases.known_line, last, asked)
+        return MemoryAnswer(self._ended(change.said_at, line), _FACT_CONFIDENCE, (last,), of_user=True)
+
+    def _as_it_is_now(
+        self, answer: MemoryAnswer, asked: MemoryQuestion, offered: Sequence["MemoryPassage"]
+    ) -> MemoryAnswer:
+        """An answer, or what corrected its message right after, or what ended it since, and what ended as past."""
+        best = answer.sources[0] if answer.sources else None
+        if best is None or best.role != "user" or answer.options or asked.is_list or _PAST.search(asked.text):
+            return answer
+        after = self._past.after(best)
+        if (corrected := self._corrected(best, asked, after)) and corrected not in answer.sources:
+            return replace(answer, text=self._quote(corrected, asked), sources=(corrected,))
+        over = self._past.outdated.get(best.message_id)
+        later = {each.message_id: each for each in (*offered, *after) if each.role == "user"}
+        if over and not over.replaced_by <= later.keys():
+            newer = [fact for fact in self._past.facts for one in fact.sources if one.message_id in over.replaced_by]
+            later |= {each.message_id: each for each in self._past.sources(newer)}
+        replaced = over.replaced_by if over else frozenset[str]()
+        typed = asked.wanted not in UNTYPED
+        gone = [
+            each
+            for each in later.values()
+            if each.said_at > best.said_at
+            and each not in answer.sources
+            and (
+                ends(each.text, best.text, asked, next_to=each in after or each.message_id in replaced)
+                or (typed and each.message_id in replaced and MessageWords.of(each.text).fillers(asked))
+            )
+        ]
+        if not gone:
+            return answer
+        newest = max(gone, key=_said_at)
+        if typed and MessageWords.of(newest.text).fillers(asked):
+            return replace(answer, text=self._quote(newest, asked), sources=(newest,))
+        past = self._ended(newest.said_at, self._filled(self._phrases.known_line, best, asked))
+        return replace(answer, text=f"{self._quote(newest, asked)}\n{past}", sources=(newest, best))
+
+    def _recalled(self, asked: MemoryQuestion, offered: Sequence["MemoryPassage"]) -> MemoryAnswer | None:
+        """The quotes of what was said before that answer a question; None if nothing supports an answer."""
+        earlier = _EARLIER.search(asked.text) is not None
         known = self._past_fact(asked) if earlier else self._fact(asked)
         if known and any(_tells_it(each.text, asked) for each in known.sources):
             return known
-        findings = score_memory(asked, self._past.passages(question))
+        findings = score_memory(asked, offered)
         every = findings.passages
         if asked.fact_groups == ["age"]:  # the age of a child is not the user's
             every = tuple(each for each in every if _may_be_own(each.passage))
         found = every if earlier else self._current(every)
-        own = _own_statements(findings.passages, asked)
+        own = [
+            each
+            for each in _own_statements(findings.passages, asked)
+            if earlier or not _EARLIER.search(folded(each.text))
+        ]
         if own := [each for each in own if earlier or not (known and _takes_up(known.sources[-1], each))]:
             told = (min if earlier else max)(own, key=lambda each: each.said_at)
             return MemoryAnswer(self._quote(told, asked), _FACT_CONFIDENCE, (told,), of_user=True)
@@ -260,7 +347,6 @@ class MemoryReader:
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
         certain = bool(found) and (findings.is_answer or named or (_asks_who(asked) and found[0].coverage > 0))
-        certain = certain and not _is_of_another(asked, found[0].passage.text)
         if not found or missing or not (certain or findings.is_near):
             return None
         chosen = self._chosen(found, findings, asked, earlier)
@@ -274,7 +360,9 @@ class MemoryReader:
     ) -> list[ScoredMemory]:
         """The messages to quote: what counts now or counted before, everything where a list is asked for."""
         listed = asked.is_list and not self._is_brief and (findings.is_answer or found[0].coverage > 0)
-        current = self._corrected(found[0], asked) or findings.current
+        best = found[0]
+        corrected = self._corrected(best.passage, asked, self._past.after(best.passage)) if listed else None
+        current = replace(best, passage=corrected) if corrected else findings.current
         last = [current] if current and not earlier else []  # what was said last counts
         if last and not listed:
             return _with_answer(last, found, asked)
@@ -289,16 +377,24 @@ class MemoryReader:
             return sorted({*(agreeing or every), *last}, key=lambda each: each.passage.said_at)
         return _with_answer(near[: 1 if self._is_brief else _MOST_QUOTES], found, asked)
 
-    def _corrected(self, best: ScoredMemory, asked: MemoryQuestion) -> ScoredMemory | None:
+    def _corrected(
+        self, best: "MemoryPassage", asked: MemoryQuestion, after: Sequence["MemoryPassage"]
+    ) -> "MemoryPassage | None":
         """What corrects the best message right after it ("no wait, make it Tuesday"), if that holds a wanted thing."""
-        if best.passage.role != "user" or asked.wanted in UNTYPED:
+        if best.role != "user":
             return None
-        after = self._past.after(best.passage)
-        said = list(takewhile(lambda each: _CORRECTED.search(folded(each.text)) is not None, after))
+        said = list(takewhile(lambda each: _CORRECTED.search(folded(each.words or each.text)) is not None, after))
         told = [
-            each for each in said if MessageWords.of(each.text).fillers(asked) and holds_precisely(asked, each.text)
+            each
+            for each in said
+            if each.corrects == best.turn_number
+            or (
+                asked.wanted not in UNTYPED
+                and MessageWords.of(each.text).fillers(asked)
+                and (asked.wanted == "age" or holds_precisely(asked, each.text))
+            )
         ]
-        return replace(best, passage=told[-1]) if told else None
+        return told[-1] if told else None
 
     def _before(self, found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
         """What the best message replaced, the one that shares most with it; empty if it replaced none."""
@@ -327,6 +423,8 @@ class MemoryReader:
         # A fact without anything of the wanted type replaced another one wrongly: that one counts.
         older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
         for source in [*reversed(self._past.sources(facts)), *reversed(self._past.sources(older))]:
+            if is_of_another(source.text, asked) or _EARLIER.search(folded(source.text)):
+                continue
             if groups in _FREE_GROUPS or MessageWords.of(source.text).fillers(asked):
                 said = self._past.holding(source)
                 return MemoryAnswer(self._quote(said, asked), _FACT_CONFIDENCE, (said,), of_user=True)
@@ -481,8 +579,52 @@ class MemoryReader:
         return phrase.replace("{day}", day).replace("{quote}", said)
 
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
-        quote = best_part(passage.text, asked)
-        return phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
+        quote = passage.words or best_part(passage.text, asked)
+        said = phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
+        return f"{said} ({passage.text.rstrip(' .')})" if passage.words else said
+
+
+def _without_corrected(offered: Sequence["MemoryPassage"]) -> Sequence["MemoryPassage"]:
+    """The passages without what another corrects, which is found as well as what it corrects."""
+    gone = {(each.session_id, each.turn_number, each.role): each for each in offered}
+    fixed = {(each.session_id, each.corrects, "user") for each in offered if each.corrects}
+    kept = [each for each in offered if (each.session_id, each.turn_number, each.role) not in fixed]
+    for at, each in enumerate(kept):
+        if old := gone.get((each.session_id, each.corrects, "user")) if each.corrects else None:
+            kept[at] = replace(each, score=max(each.score, old.score), cosine=max(each.cosine, old.cosine))
+    return kept
+
+
+def _said_at(passage: "MemoryPassage") -> datetime:
+    return passage.said_at
+
+
+def _repeats(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a text holds a word of a question; a verb such as "like" where the question has no other."""
+    words, small = MessageWords.of(text), all_words("vocabulary.stop_words")
+    return bool(words.heard(asked)) or (not asked.terms and not (asked.words - small).isdisjoint(words.plain))
+
+
+def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
+    """Whether an answer is certain and holds all words of a message, with more: so the message asks for it."""
+    if recalled is None or not recalled.found:
+        return False
+    asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
+    heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
+    asking = [forms(word) for word in asked.words if WH.fullmatch(word)]  # "wheres" is no word of an answer
+    unheard = [at for at in _needed(asked, asked.wanted) - heard_of if asked.terms[at] not in asking]
+    return not unheard and any(not asked.words.issuperset(words.plain) for words in said)
+
+
+def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
+    """Whether an answer is certain and holds all words of a message, with more: so the message asks for it."""
+    if recalled is None or not recalled.found:
+        return False
+    asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
+    heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
+    asking = [forms(word) for word in asked.words if WH.fullmatch(word)]  # "wheres" is no word of an answer
+    unheard = [at for at in _needed(asked, asked.wanted) - heard_of if asked.terms[at] not in asking]
+    return not unheard and any(not asked.words.issuperset(words.plain) for words in said)
 
 
 def _listed(facts: Sequence["SaidFact"]) -> str:
@@ -686,21 +828,12 @@ def _is_filled(asked: MemoryQuestion, words: MessageWords, fillers: Sequence[int
     return any(words.leads_to(at, fillers) for at in here)
 
 
-def _is_of_another(asked: MemoryQuestion, text: str) -> bool:
-    """Whether a message says of another, or only supposes, what "do I like jazz?" asks of the user."""
-    if not (asked.is_yes_no and FIRST_PERSON.search(asked.text)):
-        return False
-    parts = (text[start:end] for start, end in sentences(text))
-    said = [folded(part) for part in parts if MessageWords.of(part).heard(asked)]
-    return bool(said) and not any(FIRST_PERSON.search(each) and not supposes(each) for each in said)
-
-
 def _borne_out(found: Sequence[ScoredMemory], asked: MemoryQuestion) -> list[ScoredMemory]:
-    """The newest message in which the user says of themselves all that "am I a vegetarian?" asks, or denies it."""
+    """The newest message in which the user says all that "am I a vegetarian?" asks, or denies it."""
     if not (asked.is_yes_no and asked.terms and FIRST_PERSON.search(asked.text)):
         return []
-    own = [each for each in found if each.coverage == 1 and _may_be_own(each.passage)]
-    own = [each for each in own if not _is_of_another(asked, each.passage.text)]
+    own = [each for each in found if each.coverage == 1 and each.passage.role == "user"]
+    own = [each for each in own if not supposes(each.passage.text) and not each.passage.text.rstrip().endswith("?")]
     return sorted(own, key=lambda each: each.passage.said_at)[-1:]
 
 

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -22,15 +23,18 @@ from ricordo.chat.question import (
     memory_question,
     synonyms,
 )
-from ricordo.languages.registry import AnyLanguage, all_words, language
+from ricordo.languages.registry import NOTHING, AnyLanguage, LazyPattern, all_words, escaped, language, languages
 from ricordo.languages.text import guess_language, sentences
+from ricordo.people.facts.clauses import ADVERB, third_form
 from ricordo.people.facts.judge import describe
 from ricordo.people.facts.merge import SINGLE, group_of
+from ricordo.people.facts.statements import corrected_sentence
 from ricordo.recall.evidence import tokens
 from ricordo.recall.ranking import cosine_threshold
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 
 if TYPE_CHECKING:
+    from ricordo.languages.base import Language
     from ricordo.languages.dates import Period
     from ricordo.memory import Memory
     from ricordo.records.derived import Fact
@@ -49,7 +53,9 @@ _SESSIONS = 40  # sessions looked at for the talk of a day
 class MemoryPassage:
     """One message of the past: who said it, when, how well recall finds it, and the other messages around it.
 
-    `cosine` is its similarity to the question, less what relevant messages usually reach with this embedder.
+    `cosine` is its similarity to the question, less what relevant messages usually reach with this embedder. Where a
+    message corrects the one of the turn `corrects`, `text` is the whole sentence that it means and `words` what was
+    said.
     """
 
     message_id: str
@@ -61,6 +67,8 @@ class MemoryPassage:
     score: float = 0.0
     around: str = ""
     cosine: float = 0.0
+    words: str = ""
+    corrects: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +160,17 @@ class Past:
         if turn.damage or not (question or self.is_talk(turn)):
             return []
         own = self._sources(turn, whole=asked)
+        meant = corrected_sentence(turn.query, turn.metadata) if turn.metadata.get("standalone") else ""
+        target = next((each["turn_number"] for each in turn.metadata.get("references", ()) if meant), 0)
         found = []
         for message in own:
+            corrects = bool(meant) and message.role == "user"
             around = " ".join(other.content for other in own if other is not message)
             score, cosine = scores.get(message.id, (0.0, -0.2))
             found.append(
                 MemoryPassage(
-                    message.id, turn.session_id, turn.turn_number, message.role, message.content,
-                    message.created_at, score, around, cosine,
+                    message.id, turn.session_id, turn.turn_number, message.role, meant if corrects else message.content,
+                    message.created_at, score, around, cosine, message.content if corrects else "", target * corrects,
                 )
             )  # fmt: skip
         return found
@@ -355,6 +366,17 @@ _CALLED = AnyLanguage(r"(?:<dialogue.wanted:name>)", flags=0)
 _BESIDE = AnyLanguage(r"(?:<dialogue.held:beside>)", flags=0)
 _COMPANION = 3  # words after "with" among which the companion is named
 _LINK = AnyLanguage(r"(?:<dialogue.links>)", flags=0)
+_OBJECT = AnyLanguage(r"(?:<dialogue.held:self_object>)", flags=0)
+_THEY = AnyLanguage(r"(?:<dialogue.held:they>)", flags=0)
+_THEIRS = AnyLanguage(r"(?:<dialogue.held:theirs>)", flags=0)
+_BEFORE_NOUN = AnyLanguage(r"(?:<dialogue.held:before_noun>)", flags=0)
+_OF = AnyLanguage(r"(?:<dialogue.held:of>)", flags=0)
+_WHO = AnyLanguage(r"(?:<facts.relatives>)", flags=0)
+_PERSON = AnyLanguage(r"\b(?:<dialogue.held:kin>)\b", flags=0)
+_ENDED = {kind: AnyLanguage(rf"<dialogue.held:ended_{kind}>", flags=0) for kind in ("it", "subject", "object", "verb")}
+DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
+_WISH = AnyLanguage(r"\b(?:<dialogue.held:wish>)", flags=0)
+_INTENT = AnyLanguage(r"\b(?:<dialogue.held:intent>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
 _WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
 _SENTENCE_START = re.compile(r"[.!?…:\"“«(]\s*$")
@@ -362,6 +384,7 @@ NAMING = frozenset(("surname", "name", "person", "brand"))
 UNTYPED = frozenset(("", "reason"))
 NOWHERE = 99  # words between the question's words and an answer where one of them is missing
 _FARTHEST_LINK = 4
+_BARE_NAME = 2  # words of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,6 +567,57 @@ class MessageWords:
             return not (at and set(wanted) & _MEASURES and _LABELLED.fullmatch(self.plain[at - 1]))
         return unit in wanted if wanted else unit not in _RARELY_MEANT
 
+    def owner(self, at: int, asked: MemoryQuestion, asker: "_Asker") -> str:
+        """Whose a word is, by what stands before it in its clause: "self" beside "I", "mine" or a "thing" behind "my".
+
+        "Other" for what another person is or has, "" where nothing tells. Only what a question asks of the user as its
+        subject has one beyond the noun and its possessive.
+        """
+        known = language(guess_language(self.text))
+        subject, possessive = _own_words(known)
+        first, verb = self.clauses.index(self.clauses[at]), -1
+        for one in range(at, first - 1, -1):
+            word = self.plain[one]
+            if (subject.fullmatch(word) and not _is_noun(self.plain, one, known)) or _OBJECT.fullmatch(word):
+                return "self"
+            if possessive.fullmatch(word):
+                return "mine" if verb < 0 else "thing"
+            if word in asked.words:
+                continue
+            person = one != at and (_HELD["kin"].fullmatch(word) or _is_genitive(self.text, self.spans[one]))
+            if person or _THEIRS.fullmatch(word):
+                return "other"
+            if not asker.subject and word in known.vocabulary.stop_words:
+                break
+            if any(_THEY.fullmatch(said) for said in (word, " ".join(self.plain[one : one + 2]))):
+                return "other"
+            if word in asker.thirds:
+                verb = one
+                named = asked.words.intersection(self.plain[first:one]) - known.vocabulary.stop_words
+                if word not in known.vocabulary.stop_words and asked.wanted != "time" and not named:
+                    return "other"
+        if verb < 0:
+            return "other" if self._is_of(at + 1, asked) else ""
+        return self._subject_before(verb, first, asked, known.vocabulary.stop_words)
+
+    def _is_of(self, at: int, asked: MemoryQuestion) -> bool:
+        """Whether "of" and another person follow: "il fratello di Lucia"."""
+        after = range(at + 1, min(at + _FARTHEST_LINK, len(self.plain)))
+        if not (at < len(self.plain) and _OF.fullmatch(self.plain[at])):
+            return False
+        kin = _HELD["kin"].fullmatch(self.plain[at - 1]) is not None
+        others = [one for one in after if self.plain[one] not in asked.words and self.clauses[one] == self.clauses[at]]
+        return any(_HELD["kin"].fullmatch(self.plain[one]) or (kin and self.is_name(one)) for one in others)
+
+    def _subject_before(self, verb: int, first: int, asked: MemoryQuestion, small: frozenset[str]) -> str:
+        """What a verb of the third person tells of: another, if nothing but a bare name is before it, or a thing."""
+        before = self.plain[first:verb]
+        if not before:
+            return "other" if first and _WHO.fullmatch(self.plain[first - 1]) else ""
+        if asked.words.intersection(before) - small:
+            return ""
+        return "thing" if len(before) > _BARE_NAME or not small.isdisjoint(before) else "other"
+
     def heard(self, asked: MemoryQuestion) -> dict[int, frozenset[int]]:
         """The places of words of the question, each with the numbers of the question's words that it holds."""
         terms = list(enumerate(zip(asked.terms, asked.alike, strict=True)))
@@ -573,6 +647,162 @@ class MessageWords:
                 if last - first <= _FARTHEST_LINK and all(map(_LINK.fullmatch, self.plain[first + 1 : last])):
                     return True
         return False
+
+
+@cache
+def _own_words(known: "Language") -> tuple[LazyPattern, LazyPattern]:
+    """The words by which a language shows that the user is the subject, pronouns and verbs, and its words for "my"."""
+    held, verbs = known.dialogue.held, {folded(verb) for verb in known.facts.second_verbs}
+    subjects = "|".join([held.get("self", NOTHING), *escaped(verbs)])
+    return LazyPattern(f"(?:{subjects})", flags=0), LazyPattern(f"(?:{held.get('mine', NOTHING)})", flags=0)
+
+
+def _is_genitive(text: str, span: tuple[int, int]) -> bool:
+    """Whether a word is the s of "Tom's boss"."""
+    start, end = span
+    return (
+        text[start:end] == "s" and text[max(0, start - 1) : start] in ("'", "’") and text[max(0, start - 2)].islower()
+    )
+
+
+def _is_noun(plain: Sequence[str], at: int, known: "Language") -> bool:
+    """Whether a word that may be a verb of the first person is a noun, as the word before it tells: «il mio lavoro»."""
+    before = plain[at - 1] if at else ""
+    return plain[at] in known.facts.verbs_and_nouns and _BEFORE_NOUN.fullmatch(before) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """How a question speaks of the user: as its subject or not, what it calls theirs, and its verbs as said of others.
+
+    "Do I live" is "lives" of others.
+    """
+
+    subject: bool
+    owned: frozenset[str]
+    thirds: frozenset[str]
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def of(question: str) -> "_Asker":
+        """Read a folded question."""
+        known, words = language(guess_language(question)), MessageWords.of(question).plain
+        subject, possessive = _own_words(known)
+        own = [at for at, word in enumerate(words) if subject.fullmatch(word) and not _is_noun(words, at, known)]
+        if known.facts.second_verbs:
+            verbs = [words[at] for at in own]
+        else:  # "do I usually live"
+            after = (next((word for word in words[at + 1 :] if not ADVERB.fullmatch(word)), "") for at in own)
+            verbs = [*after, *(words[at - 1] for at in own if at)]
+        small, owned = known.vocabulary.stop_words, set[str]()
+        for at in (at for at, word in enumerate(words) if possessive.fullmatch(word)):
+            owned.update(takewhile(lambda word: word not in small and word != "s", words[at + 1 :]))
+        thirds = (folded(third_form(verb, known.facts)) for verb in verbs)
+        return _Asker(bool(own), frozenset(owned), frozenset(thirds))
+
+
+def is_of_another(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a message tells of another person, or only wishes or supposes, what a question asks of the user.
+
+    "My brother lives in Rome" does not tell where I live, nor "his colour" mine. What the user says of themselves
+    answers no question about another person.
+    """
+    asker, words = _Asker.of(asked.text), MessageWords.of(text)
+    person = _PERSON.search(asked.text) is not None
+    if not (asker.subject or asker.owned or person):
+        return False
+    heard_at = words.heard(asked)
+    fillers = [] if asked.terms or asked.wanted in UNTYPED else words.fillers(asked)
+    places = [*(heard_at or fillers), *(at for at, word in enumerate(words.plain) if word in asker.thirds)]
+    whose = {at: words.owner(at, asked, asker) for at in places}
+    own = {
+        at for at, term in enumerate(asked.terms) if asker.subject or any(forms(word) == term for word in asker.owned)
+    }
+    said = [{whose[at] for at, numbers in heard_at.items() if number in numbers} for number in own]
+    if not asker.subject and person:
+        others = any(_HELD["kin"].fullmatch(word) or _THEIRS.fullmatch(word) for word in words.plain)
+        return {"other"} in said or (not others and set(whose.values()) == {"self"})
+    if _is_wished(text, asked):
+        return True
+    if asked.wanted not in UNTYPED and any(words.owner(at, asked, asker) == "self" for at in words.fillers(asked)):
+        return False  # "she took two hives, I've kept two"
+    other = {"other", "thing"} if asked.is_yes_no else {"other"}
+    if not heard_at:
+        return asker.subject and bool(whose) and other.issuperset(whose.values())
+    return any(owners and owners <= other for owners in said)
+
+
+def ends(new: str, old: str, asked: MemoryQuestion, *, next_to: bool) -> bool:
+    """Whether a later message tells the end of what an older one tells: sold, cancelled, died, no more.
+
+    The thing that ended has to be named in both, before or behind the word for its end, and not be another's; right
+    after the older message a pronoun is enough.
+    """
+    words, plain = MessageWords.of(new), folded(new)
+    if len(plain) != len(new) or plain.endswith("?") or _is_wished(new, asked):
+        return False
+    if is_opposed(old, new) and DENIED.search(plain) is None:
+        return True
+    if next_to and _ENDED["it"].search(plain):
+        return True
+    asker, before = _Asker.of(asked.text), MessageWords.of(old)
+    told = frozenset[str]().union(*before.stems)
+    small = language(guess_language(new)).vocabulary.stop_words
+    shared = [
+        at
+        for at, word in enumerate(words.plain)
+        if word not in small and not told.isdisjoint(words.stems[at]) and not AMOUNT.fullmatch(word)
+    ]
+    shared = [at for at in shared if words.owner(at, asked, asker) != "other"]
+    for kind, pattern in _ENDED.items():
+        for end in pattern.finditer(plain) if kind != "it" else ():
+            inside = [
+                at for at in shared if not _CLAUSE_END.search(plain[slice(*sorted((words.spans[at][0], end.start())))])
+            ]
+            ahead = [at for at in inside if words.spans[at][1] <= end.start()]
+            behind = [at for at in inside if words.spans[at][0] >= end.end()]
+            if kind == "verb" and inside:
+                heard_at = words.heard(asked)
+                if before.heard(asked) and set().union(*before.heard(asked).values()) <= set().union(
+                    *heard_at.values()
+                ):
+                    return True
+            elif (kind == "subject" and ahead) or (kind == "object" and behind):
+                return True
+    return False
+
+
+def is_opposed(one: str, other: str) -> bool:
+    """Whether a text has a word that excludes one of another text, and none of its own side: "open" and "closes".
+
+    Behind a preposition a word is a noun: «da parte» says nothing of leaving.
+    """
+    words, second = MessageWords.of(one), frozenset[str]().union(*MessageWords.of(other).stems)
+    verbs = (at for at in range(len(words.plain)) if not (at and _WHERE.fullmatch(words.plain[at - 1])))
+    first = frozenset[str]().union(*(words.stems[at] for at in verbs))
+    pairs = [pair for sides in _opposites() for pair in (sides, sides[::-1])]
+    return any(
+        not (first.isdisjoint(own) or second.isdisjoint(rival)) and second.isdisjoint(own) for own, rival in pairs
+    )
+
+
+@cache
+def _opposites() -> list[tuple[frozenset[str], frozenset[str]]]:
+    """The stems of both sides of each pair of opposites, in every language."""
+    pairs = (pair.split("/") for each in languages() for pair in each.dialogue.opposites.split(";") if "/" in pair)
+    return [
+        (frozenset[str]().union(*map(forms, one.split())), frozenset[str]().union(*map(forms, other.split())))
+        for one, other in pairs
+    ]
+
+
+def _is_wished(text: str, asked: MemoryQuestion) -> bool:
+    """Whether a message only wishes or supposes what is asked as it is; an intention is no home, work or "do I"."""
+    if _WISH.search(asked.text) or _INTENT.search(asked.text):
+        return False
+    unreal = [_WISH, _INTENT] if asked.is_yes_no or asked.fact_groups else [_WISH]
+    told = [folded(text[start:end]) for start, end in sentences(text)]
+    return bool(told) and all(any(each.search(one) for each in unreal) for one in told)
 
 
 _SEVERAL = AnyLanguage(r"\b(?:<dialogue.several>)\s+(?P<noun>\w+)(?:\s+(?P<next>\w+))?", flags=0)

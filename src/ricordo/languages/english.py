@@ -35,6 +35,20 @@ MEMORY = base.MemoryWords(
     student_facts="### Key Facts About the Student",
 )
 
+_IRREGULAR_VERBS = """arise arose arisen, awake awoke awoken, beat beaten, become became, begin began begun, bend bent, bite bitten,
+bleed bled, blow blew blown, break broke broken, bring brought, build built, burn burnt, buy bought, catch caught,
+choose chose chosen, come came, creep crept, deal dealt, dig dug, draw drew drawn, dream dreamt, drink drank drunk,
+drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt, fight fought, find found, flee fled,
+fly flew flown, forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, give gave given,
+go went gone, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, kneel knelt,
+know knew known, lay laid, lead led, learn learnt, lend lent, lose lost, make made, mean meant, meet met, pay paid,
+ride rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold,
+send sent, sew sewn, shake shook shaken, shine shone, shoot shot, show shown, shrink shrank shrunk, sing sang sung,
+sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, spend spent, spin spun, stand stood,
+steal stole stolen, stick stuck, strike struck, swear swore sworn, sweep swept, swim swam swum, swing swung,
+take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown,
+understand understood, wake woke woken, wear wore worn, weave wove woven, weep wept, win won, write wrote written"""
+
 VOCABULARY = base.Vocabulary(
     stop_words=words("""
 a about above after again against all also am an and any anyone anything are aren around as at be because
@@ -48,20 +62,7 @@ though through thus to too under until up upon us ve very was wasn we well were 
 whenever where wherever which while who whoever whom whose why will with within without won would wouldn
 yeah yes yet you your yours yourself yourselves
 """),
-    irregular_forms=forms("""
-arise arose arisen, awake awoke awoken, beat beaten, become became, begin began begun, bend bent, bite bitten,
-bleed bled, blow blew blown, break broke broken, bring brought, build built, burn burnt, buy bought, catch caught,
-choose chose chosen, come came, creep crept, deal dealt, dig dug, draw drew drawn, dream dreamt, drink drank drunk,
-drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt, fight fought, find found, flee fled,
-fly flew flown, forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, give gave given,
-go went gone, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, kneel knelt,
-know knew known, lay laid, lead led, learn learnt, lend lent, lose lost, make made, mean meant, meet met, pay paid,
-ride rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold,
-send sent, sew sewn, shake shook shaken, shine shone, shoot shot, show shown, shrink shrank shrunk, sing sang sung,
-sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, spend spent, spin spun, stand stood,
-steal stole stolen, stick stuck, strike struck, swear swore sworn, sweep swept, swim swam swum, swing swung,
-take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown,
-understand understood, wake woke woken, wear wore worn, weave wove woven, weep wept, win won, write wrote written,
+    irregular_forms=forms(f"""{_IRREGULAR_VERBS},
 child children, man men, woman women, foot feet, tooth teeth, mouse mice, person people, wife wives,
 knife knives, leaf leaves, wolf wolves
 """),
@@ -163,7 +164,7 @@ _PRONOUNS = """i you he she it we they me him her us them my your his its our th
     anything everyone everything nobody nothing else other others another there here"""
 _SMALL = """a an the and or but nor so if because while although though whereas unless whether not no yes too
     very just also only even still yet ever never always often usually sometimes again already now then really
-    quite rather enough almost some any each every all both either neither none few many much more most less
+    quite rather enough almost rid some any each every all both either neither none few many much more most less
     least several such same own up down off s t d ll re ve m let ok okay please thanks thank hello hi maybe
     perhaps long far soon well instead today currently actually exactly possibly it's"""
 _INTERJECTIONS = """um uh er erm hmm hm hey yo bro dude mate lol haha tho ngl tbh btw imo idk gonna wanna gotta kinda sorta
@@ -238,6 +239,20 @@ _RELATIONAL = """downside downsides upside upsides shortcoming shortcomings pitf
     traditions traits treatment treatments trend trends type types uses value values variety version versions
     view views war warnings way ways weakness weaknesses wealth weather weight wife winner work works year years"""
 
+_MEN = """he him his father dad brother son husband uncle nephew grandfather grandpa grandad king prince duke lord sir mr
+    actor man boy boyfriend monk priest emperor count"""
+_WOMEN = """she her hers mother mum mom sister daughter wife aunt niece grandmother grandma nan queen princess duchess lady
+    mrs ms miss actress woman girl girlfriend nun empress heroine waitress"""
+_PEOPLE = """born died married aged widowed painter sculptor writer author novelist poet playwright singer songwriter composer
+    conductor musician pianist violinist guitarist drummer dancer artist architect engineer inventor designer builder
+    gardener farmer baker cook chef doctor surgeon nurse dentist vet scientist physicist chemist biologist botanist
+    astronomer mathematician geologist historian philosopher economist psychologist linguist explorer sailor navigator
+    captain admiral general officer soldier pilot astronaut cosmonaut president chancellor minister senator politician
+    lawyer judge detective inspector teacher professor student pupil coach trainer footballer player runner cyclist
+    boxer swimmer tennis golfer director producer filmmaker photographer journalist comedian magician bishop saint
+    merchant banker tailor carpenter blacksmith clockmaker shepherd hunter killer thief neighbour neighbor colleague
+    friend cousin boss owner founder manager friend lover"""
+
 _REPORTED = (
     r"(?:said|believed|thought|known|claimed|argued|estimated|reported|assumed|supposed|rumou?red|expected|agreed"
     r"|understood|recommended|suggested|accepted|considered|feared|hoped|stated|written)"
@@ -249,8 +264,8 @@ _SLIP = (
     r"(?: [,.:;!])* )*"
 )
 _MEANT = (
-    r"i (?:actually |really )?(?:meant|mean|wanted|intended|was (?:asking|thinking|talking) (?:about|of)"
-    r"|should have (?:said|asked about|added|mentioned))(?: to say| that)? "
+    r"(?:meant|i (?:actually |really )?(?:meant|mean|wanted|intended|was (?:asking|thinking|talking) (?:about|of)"
+    r"|should have (?:said|asked about|added|mentioned)))(?: to say| that)? "
 )
 _AFTERTHOUGHT = (
     r"(?: ,)?(?: (?:actually|sorry|though|obviously|please|instead|i mean|of course|then|my mistake|my bad))*"
@@ -348,7 +363,8 @@ FOLLOWUPS = FollowUpWords(
     announced={},
     own_subject=NOTHING,
     pleonastic=(
-        r"\bwhy is (?:that|this) ?\?|\b(?:who|what|when|where|why|how) (?:is|was) it (?:that|who)\b"
+        r"\bworth it\b|\bit (?:be )?(?:going to |likely to )?(?:rain|snow|freez|hail)\w*\b"
+        r"|\bwhy is (?:that|this) ?\?|\b(?:who|what|when|where|why|how) (?:is|was) it (?:that|who)\b"
         r"|\bit (?:is|was|s|has been|had been)(?: not| \w+ly| often| once| still| now| also| sometimes){0,2} "
         + _REPORTED
         + r"(?: \w+){0,2} that\b"
@@ -544,6 +560,7 @@ FOLLOWUPS = FollowUpWords(
         **dict.fromkeys(("finally", "lastly"), 0),
     },
     owners=words("my your his her its our their"),
+    deeds=words("do doing done"),
     part_openers=words("while when if"),
     asking_openers=words(
         """explain tell describe give show help want wanted like know need quick quickly real hey um hello dear summarise
@@ -613,6 +630,7 @@ FOLLOWUPS = FollowUpWords(
         """do does did make makes made get gets got go goes take takes use used uses need needs work works mean means give
         show tell say know want help come start keep put find look happen happens think see cost costs"""
     ),
+    plural_nouns=words("people men women children police feet teeth mice cattle"),
     plural_verb=r"are|were|they|them|their|those|these|both",
     thanks=words("thanks thank thx cheers ty"),
     refusals=words("no nope nah"),
@@ -623,9 +641,18 @@ FOLLOWUPS = FollowUpWords(
     ),
     part_fillers=words("too then instead though please sorry actually also maybe like even"),
     gerund="ing",
-    person_genders={"he": "m", "him": "m", "his": "m", "she": "f", "her": "f", "hers": "f"},
+    person_genders={
+        **dict.fromkeys(words(_PEOPLE), ""),
+        **dict.fromkeys(words(_MEN), "m"),
+        **dict.fromkeys(words(_WOMEN), "f"),
+    },
+    locatives=words("in at near into inside"),
     talk_nouns=words("section article topic subject text passage page conversation discussion chat matter"),
-    past=r"(?!(?:hund|sac|kind|hat)red|.*eed$|naked$)\w{3,}ed",
+    past=(
+        r"(?!(?:hund|sac|kind|hat)red|.*eed$|naked$|rose$|shot$|felt$|spoke$|bent$)(?:\w{3,}ed|"
+        + "|".join(forms(_IRREGULAR_VERBS))
+        + ")"
+    ),
     graded="er",
     do_support=words("do does did can could will would should must may might don doesn didn"),
 )
@@ -1168,7 +1195,7 @@ DIALOGUE = base.DialogueWords(
         r"|(?:what|which|how|when|where|who) (?:\w+ ){0,2}(?:do|does|did|can|could|should|is|are|would|will) (?:i|you|u|we|it|they|the|my|a|an)\b"
         r"|(?:can|could|should|would|will|do|does|did|is|are|any) (?:i|you|u|we|it|they|there|the|my|idea|ideas|tips|advice|suggestions)\b"
     ),
-    asking_ends=r"(?:is|are|was|were) (?:what|when|where|who)(?: again)?",
+    statement_openings=r"(?:my|our) (?:\w+ ){0,2}\w+, (?:who|which)\b|(?:finally|at last)\b",
     wh_words=r"what|whats|wat|wot|wats|wen|wens|which|wich|who|whos|whom|whose|where|wheres|when|whens|why|how",
     tell_me=(
         r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)|give me|list|explain|describe|name|define|compare|show me|summari[sz]e|sum up"
@@ -1301,6 +1328,26 @@ DIALOGUE = base.DialogueWords(
         "frequency": r"\bevery\b|\bonce\b|\btwice\b|\btimes\b|\bdaily|weekly|monthly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|\ba (?:day|week|month|year)\b",
         "third_person": r"(?:s?he|it|they)(?:'s|'re| \w+)",
         "plural_of": r"my|our|his|her|their|the",
+        "self": r"i|im|ive|we",
+        "self_object": r"me|us",
+        "mine": r"my|our|mine",
+        "they": r"s?he|they|him",
+        "theirs": r"his|hers?|theirs?",
+        "of": r"of",
+        "ended_subject": (
+            r"\b(?:died|dead|passed away|over|cancel\w+|called off|scrapped|fell through|fallen through|broke up|split up|ended|closed down|gone)\b"
+        ),
+        "ended_object": (
+            r"\b(?:cancell?ed|called off|scrapped|sold|quit|gave up|given up|stopped|dropped|lost|broke up with|split up with|got rid of|gave away|finished with)\b"
+        ),
+        "ended_verb": r"\b(?:no longer|any ?more|never again)\b",
+        "ended_it": (
+            r"\b(?:cancel|scrap) (?:that|it)\b|\b(?:it|that|he|she)(?:'s| is| was| has| got)? (?:been |got )?(?:cancel\w+|called off|over|died|dead|gone|sold)\b"
+            r"|\b(?:sold|quit|paid|cancelled|stopped|finished|gave up) (?:it|that|him|her|them)\b|\bnot going any ?more"
+        ),
+        "past": r"did|was|were|had|used to",
+        "wish": r"i wish|(?:i|we)'?d (?:really |so )?(?:love|like|prefer)\b|would (?:love|like|have|buy|be|move|live)\b|if (?:i|we) (?:won|had|were|was|could)\b|if only",
+        "intent": r"(?:thinking|dreaming|dream|thought) (?:of|about)|consider(?:ing)?\b|hop(?:e|ing) to|plan(?:ning)? (?:to|on)|wants? (?:to|an?)\b|might\b|going to\b|will\b",
         "pronoun": r"it|its|he|hes|she|shes|they|them|him|her|there|ones?",
         "repeated_any": r"drive|own|possess|kindly",
         "repeated_place": r"live|lives|living|sleep|sleeping|stay|stays|staying|based|located|meet|city|town|country",
@@ -1344,13 +1391,18 @@ DIALOGUE = base.DialogueWords(
         dollars fee; flat home house apartment; illness disease condition diagnosis sick; wife husband spouse partner; pill pills medicine drug tablet medication tablets;
         teacher tutor professor; shop business store place
     """,
+    opposites="""
+        married wed engaged / divorced separated widowed; vegetarian vegan veggie / meat; leave leaves leaving left depart departs departing / return returns returning back;
+        arrive arrives arriving / leave leaves leaving depart departs departing; open opens / close closes shut shuts; start starts begin begins / end ends finish finishes;
+        buy bought pay paid / sell sold; borrow borrowed / lend lent lent; win won / lose lost
+    """,
     changed=(
         r"now|instead|actually|in the end|chang\w+|moved|moving|no longer|any ?more|switched|new|(?:up|down|back) to|(?:went|gone|put) (?:up|down|back)|update|correction"
         r"|rather|renamed|raised|cut|reduced|postponed|swapped|replaced|turns out|from now on|since then|quit|left|sold|broke|bailed|dropped|these days|after all"
         r"|make (?:that|it)|bec[ao]me|bumped|shifted|brought forward|slipped|stepped (?:up|down)|stretched|extended|pushed|lowered|upped|increas\w+|retired|cancel\w+"
         r"|fell through|g[ai]ven? up|stopped|rewrote|turned|shot up|grown|accepted|agreed|made it|(?:from|since) (?:today|this|next|last|\w+day)|till|has quit|for good"
     ),
-    corrections=r"actually|no,|(?:no )?(?:wait|hang on|scratch that)\b|sorry,|i mean(?:t)?|correction|make that|not .* but",
+    corrections=r"actually|no,|no it(?:'s| is| was)\b|(?:no )?(?:wait|hang on|scratch that)\b|sorry\b|oops|i mean(?:t)?|correct(?:ion| that)|make that|not .* but",
     i_asked=r"i ask(?:ed)?|i want(?:ed)? to know",
     earlier=r"first (?:mention|t[eo]ll?d?|sa(?:y|id)|br(?:ing|ought)|talk|spe?[ao]k)\w*|before|previously|formerly|used? to|earlier|originally|at first|back then|did i (?:live|work|study)|in the past|once",
     listing=r"what are|which are|who are|(?:which|what) \w+[^\Ws]s (?:do|did|have|am|are|can|should) |list|all (?:the|my|of)|everything|names",

@@ -171,7 +171,11 @@ _AUX = """è e' sono era erano fu furono sarà saranno sia siano essere stato st
     abbiamo avete hanno aveva avevo avevi avevano avrà avere avuto posso puoi può possiamo potete possono potrebbe
     potrei potresti sto stai devo devi deve dobbiamo dovete devono dovrebbe dovrei voglio vuoi vuole vogliono vorrei
     vorresti conviene bisogna serve servono c"""
-_PAST_FORM = r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]"
+_PAST_FORM = (
+    r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]|ebbe|ebbero|ottenne|tenne|volle|seppe|vide|decise"
+    r"|rispose|perse|scelse|rimase|dipinse|compose|giunse|crebbe|conobbe|diede|cadde|uccise|lesse|mosse|tolse"
+    r"|tradusse|produsse|condusse|espose"
+)
 _WH = "che cosa cos quale quali qual chi come quando dove perché perche quanto quanta quanti quante mai"
 _PRONOUNS = """io tu lui lei noi voi loro mi ti si ci vi li ne me te se ce ve mio mia miei mie tuo tua tuoi tue suo sua
     suoi sue nostro nostra nostri nostre vostro vostra questo questa questi queste quest quello quella quelli quelle
@@ -244,6 +248,18 @@ _RELATIONAL = """inconveniente inconvenienti pregio pregi controindicazione alte
     vantaggio variante varianti velocità versione versioni vita volta volte dettagli dettaglio informazioni
     informazione personaggi personaggio"""
 
+_MEN = """lui mio nostro padre papà fratello figlio marito zio nonno re principe duca attore pittore scultore scrittore
+    compositore direttore ispettore inventore uomo ragazzo fidanzato monaco prete imperatore conte nato morto sepolto
+    bambino maestro cuoco fornaio poeta architetto medico filosofo fisico chimico matematico storico notaio giardiniere"""
+_WOMEN = """lei mia nostra madre mamma sorella figlia moglie zia nonna regina principessa duchessa attrice pittrice
+    scultrice scrittrice compositrice direttrice donna ragazza fidanzata suora imperatrice contessa nata morta sepolta
+    bambina maestra cuoca poetessa professoressa"""
+_PEOPLE = """nacque morì sposò cantante regista artista musicista pianista violinista chitarrista giornalista romanziere
+    ingegnere astronomo botanico biologo economista esploratore navigatore capitano ammiraglio generale soldato pilota
+    astronauta presidente ministro senatore politico avvocato giudice commissario insegnante professore studente
+    allenatore calciatore corridore ciclista pugile nuotatore tennista fotografo comico mago vescovo santo mercante
+    banchiere sarto falegname fabbro pastore cacciatore assassino ladro vicino collega amico cugino cugina nipote"""
+
 _ABOUT = (
     r"(?:di|del|dello|della|dell|dei|degli|delle|a|ad|al|allo|alla|all|ai|agli|alle|su|sul|sullo|sulla|sull|sui|sugli"
     r"|sulle|riguardo|circa|a proposito)"
@@ -261,8 +277,8 @@ _SLIP = (
     r"(?: [,.:;!])* )*"
 )
 _MEANT = (
-    r"(?:io )?(?:intendevo|intendo|volevo dire|volevo|dicevo|parlavo|pensavo|mi riferivo|chiedevo|mi interessava"
-    r"|era quell[oa]|nel senso)(?: dire)? "
+    r"(?:io )?(?:intendevo|intendo|volevo dire|volevo|dicevo|parlavo|(?:pensavo|mi riferivo)(?: ad?)?|chiedevo"
+    r"|mi interessava|era quell[oa]|nel senso)(?: dire)? "
 )
 _AFTERTHOUGHT = r"(?: ,)?(?: (?:scusa|scusami|però|invece|veramente|per favore|ovviamente))*"
 
@@ -610,7 +626,7 @@ FOLLOWUPS = FollowUpWords(
         r"|aspetta|un attimo|rettifico|correggo|mi correggo|correzione|errore(?: (?:mio|di battitura))?|sbagliato|ho sbagliato"
         r"|mi sono (?:sbagliat|confus|espress)[oa](?: male)?|mi sbagliavo|volevo dire|intendevo(?: dire)?|cioè|ehm|facciamo"
         r"|ho (?:letto|scritto|capito) male|ho detto .{1,30}? ma|ma quale \w+|(?:ma )?(?:io )?(?:cercavo|chiedevo|parlavo"
-        r"|pensavo|dicevo|mi riferivo|mi serviva|volevo)(?: (?:a|di|del|al|della|alla|dello|dell))?|avrei dovuto dire"
+        r"|pensavo|dicevo|mi riferivo|mi serviva|volevo)(?: (?:a|ad|di|del|al|della|alla|dello|dell))?|avrei dovuto dire"
         r"|nel senso|meglio|più che altro)(?: [,.:;!…-]+)*(?: |$)"
     ),
     slip_ends=(
@@ -641,7 +657,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     spellings=forms(
         """anche anch anke, che ke, chi ki, chiede kiede, come cm, comunque cmq, con cn kn, cosa cs kosa, domani dmn,
-        dopo dp, dove dv ndo, già gia, niente nnt, non nn, per x, perché perchè perke pk pke xche xchè xché xke
+        dopo dp, dove dv ndo dov, già gia, niente nnt, non nn, per x, perché perchè perke pk pke xche xchè xché xke
         xké, però xò, più piu, po pò, può puo, qual kual, qualcosa qlcs, qualcuno qlcn, quale kuale, quando kuando
         qnd quanno, quanta qnta, quante qnte, quanti qnti, quanto kuanto qnt, quella qlla, quelle qlle, quelli
         qlli, quello qll, questa qsta, queste qste, questi qsti, questo qst, quindi qndi, sono sn, tutto tt"""
@@ -654,7 +670,7 @@ FOLLOWUPS = FollowUpWords(
         r"|sta|stanno|morì|nacque|vinse|scrisse|visse|disse|fece|fecero|prese|mise|nasce|muore|piove|contiene|consuma|brucia"
         r"|ascolta|parla|arriva|arrivano|torna|entra|esce|rischia|sopporta|regge|tiene|vuole|vogliono|perde|perdono|mangia"
         r"|mangiano|beve|dorme|corre|abita|lavora|guadagna|insegna|gira|pota|usa|apre|aprono|chiude|chiudono|parte|partono"
-        r"|" + _PAST_FORM + r")"
+        r"|fanno|\w{4,}[^fr]ono|\w{3,}iscono|" + _PAST_FORM + r")"
     ),
     past_form=_PAST_FORM,
     happens=words("successo succede accaduto accade capitato capita"),
@@ -669,12 +685,18 @@ FOLLOWUPS = FollowUpWords(
     verb_markers_alone=True,
     participle=r"\w{2,}(?:at|it|ut|st|rt|tt)[oaie]",
     own_people=words("mio mia miei mie nostro nostra"),
-    person_genders={"lui": "m", "lei": "f", "mio": "m", "mia": "f", "nostro": "m", "nostra": "f"},
+    person_genders={
+        **dict.fromkeys(words(_PEOPLE), ""),
+        **dict.fromkeys(words(_MEN), "m"),
+        **dict.fromkeys(words(_WOMEN), "f"),
+    },
+    locatives=words("in nel nello nella nell nei negli nelle"),
     text_requests=words("traduci tradurre traducimi correggi riscrivi"),
     light_verbs=words(
         """fare fa fanno faccio fai dare dà dai va vanno serve servono usa usano usare costa costano mettere metti prendere
         prende dire dice vuol vuole sapere funziona trovare vedere succede significa"""
     ),
+    feminines=words("mano foto moto radio auto metro"),
     article_forms={
         **dict.fromkeys(
             [
@@ -1303,7 +1325,7 @@ DIALOGUE = base.DialogueWords(
         r"(?:e |ma )?(?:che cosa|cosa|quale|qual|quali|quanto|quanta|quanti|quante|quant') \w+|come (?:si|mai|faccio|fai|posso|devo|dovrei|mi)\b"
         r"|(?:dove|quando|chi) (?:si|mi|posso|devo|dovrei|conviene|trovo|compro|c'e|e meglio)\b|(?:posso|puoi|potresti|mi dici|sai|conosci|hai (?:consigli|idee))\b"
     ),
-    asking_ends=r"(?<!so )(?<!sapevo )(?<!sappiamo )(?<!ricordo )(?<!capito )(?<!ecco )(?:qual|chi|dov|quand|quant|cos)[' ](?:e|era)",
+    statement_openings=r"(?:finalmente|adesso|ora) (?:ho|abbiamo|so)\b|(?:devo|dobbiamo|dovrei) \w+r(?:e|l[aeio]|mi|ci)\b(?!.*\bo\b)",
     wh_words=r"che|chi|cosa|cos|qual|quale|quali|quanto|quanta|quanti|quante|dove|dov|quando|quand|perche|come|com",
     tell_me=(
         r"(?:(?:per favore|mi puoi|puoi|potresti)[ ,]*)*(?:dimmi|dirmi|spiega\w*|elenca\w*|descrivi\w*|definisci\w*|confronta\w*|riassum\w*|ricordami (?:che cosa|cosa|chi"
@@ -1429,11 +1451,28 @@ DIALOGUE = base.DialogueWords(
             r"|\b(?:tra|fra|entro) (?:\w+ ){1,2}(?:giorni|settiman|mesi)|quando (?:ero|avevo)|\bdopo\b|\bprima\b"
         ),
         "duration": (
-            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|trenta|quaranta|sessanta|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
+            r"(?:\d+|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|(?:vent|trent|\w+ant)(?:'|[aiou]\w*)|una?|mezz'?|pochi|qualche)[ -]?(?:\w+ )?(?:secondi"
             r"|minut[oi]|or[ae]\b|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]|metri|pagine|parole|righe)|\bdal\b|decennio"
         ),
         "frequency": r"\bogni\b|\bvolt[ae]\b|tutt[ie] (?:i|le)\b|al (?:giorno|mese)|al?l?a? settimana|all'(?:ora|anno)|\b(?:il|la) (?:lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica)\b",
         "third_person": r"(?:lui|lei|loro|è|sono|ha|hanno) \w+",
+        "self": r"io|mi|noi|ci|\w{2,}iamo",
+        "self_object": r"me",
+        "mine": r"mi[ao]|mie|miei|nostr[aoei]",
+        "before_noun": r"il|lo|l|un|uno|del|al|dal|nel|sul|di|mio|tuo|suo|nostro|che|quale|qual|questo|quello",
+        "theirs": r"suo|sua|suoi|sue|loro",
+        "they": r"lui|lei|egli|(?:gli|le) (?:piac|serv|manc|interess)\w+",
+        "of": r"d|di|del|dello|della|dell|dei|delle|degli",
+        "ended_subject": r"\b(?:mort|mancat|annullat|cancellat|sospes|soppress|finit|saltat|chius)[oaie]\b",
+        "ended_object": r"\b(?:annullat|cancellat|vendut|smess|lasciat|mollat|disdett|regalat|chius|finit)[oaie]\b",
+        "ended_verb": r"\bnon (?:\w+ ){0,3}piu\b",
+        "ended_it": (
+            r"\b(?:l'(?:ho|abbiamo|hanno)|l[aei] (?:ho|abbiamo|hanno)) (?:annullat|cancellat|vendut|pagat|disdett|smess|lasciat|finit|mollat)\w|\be (?:stat[oa] )?(?:annullat|mort|saltat|finit)[oa]\b"
+            r"|\bnon ci (?:vado|vengo|andiamo) piu\b"
+        ),
+        "past": r"(?:ho|hai|ha|abbiamo|hanno) \w+[ts][oaie]|er[oa]|erano|\w+av[oa]|(?:av|fac|viv|prend|bev|legg)ev[oa]",
+        "wish": r"vorrei\b|vorremmo\b|(?:mi|ci) piacerebbe|(?:mi|ci) sarebbe piaciut|avrei voluto|magari\b|se (?:\w+ )?(?:vincessi|avessi|fossi|potessi)",
+        "intent": r"(?:sogn|spero|penso|pensavo|pensando|sto pensando|intenzione|programma)\w* di\b|vogli(?:o|amo) (?:prendere|comprare|avere|andare|vivere|trasferir)|forse\b",
         "plural_of": r"(?:(?:i|le|gli) )?(?:miei|mie|nostr[ie]|suoi|sue)|i|le|gli",
         "repeated_any": r"guid\w+|possied\w+",
         "repeated_place": r"abit\w+|viv\w+|dorm\w+|allogg\w+|sta|stanno|trov\w+|citta|paese",
@@ -1450,7 +1489,7 @@ DIALOGUE = base.DialogueWords(
             r"mamma|madre|papa|padre|fratell\w+|sorell\w+|figli\w?|moglie|marito|compagn\w|fidanzat\w|zi[oa]|cugin\w|nipot\w+|nonn\w|vicin[oaie]|capo|amic\w+|colleg\w+"
             r"|maestr\w|dottor\w*|medico|suocer\w|cognat\w|genitori|ragazz\w|soci\w?|nessuno"
         ),
-        "own_home": r"\b(?:abit[oi]\w*|viv(?:o|evo|iamo)|(?:mi sono|ci siamo) (?:\w+ )?(?:trasferit|spostat)\w|sto di casa) (?:\w+ )?(?:a|ad|in|nel|nella|al|alla)\b",
+        "own_home": r"\b(?:abit[oi]\w*|viv(?:o|evo|iamo)|(?:ora|adesso) sto|(?:mi sono|ci siamo) (?:\w+ )?(?:trasferit|spostat)\w|sto di casa) (?:\w+ )?(?:a|ad|in|nel|nella|al|alla)\b",
         "own_work": (
             r"\b(?:insegno|lavor(?:o|avo)|insegnavo) (?:\w+ ){0,2}(?:in|a|al|alla|per|da|nel|nella|all)\b|\b(?:sono|ero|(?:faccio|facevo) (?:il|la|lo|l)|lavor\w+ come|come|da \w+ anni) ?(?:'|un "
             rf"|una |un')?(?:\w+ )?(?:{_TRADES})\b|\bdi (?:mestiere|professione)\b"
@@ -1478,13 +1517,18 @@ DIALOGUE = base.DialogueWords(
         quota; casa appartamento abitazione; malattia patologia diagnosi disturbo; medicina farmaco pastiglia pillola compressa; insegnante prof professore professoressa
         maestra; vivo abito; vive abita; vivere abitare; negozio attivita bottega studio; pratica richiesta domanda; scuola istituto liceo alberghiero
     """,
+    opposites="""
+        sposato sposata fidanzato fidanzata / divorziato divorziata separato separata vedovo vedova; vegetariano vegetariana vegano vegana / carne;
+        parto parte partiamo partono / torno torna torniamo tornano rientro rientra rientriamo; arrivo arriva arriviamo arrivano / parto parte partiamo partono; apre aprono / chiude chiudono;
+        comincia inizia cominciano iniziano / finisce termina finiscono; comprato comprata comprati pagato pagata / venduto venduta venduti; vinto / perso
+    """,
     changed=(
         r"ora|adesso|invece|alla fine|cambi\w+|spostat\w+|non (?:\w+ )?piu|nuov\w+|alzat\w+|aumentat\w+|passat\w+|anzi|correggo|correzione|aggiorn\w+|ripensat\w+|deciso"
         r"|al posto|torn\w+|slitt\w+|anticipat\w+|rimandat\w+|rinviat\w+|abbassat\w+|ridott\w+|salit\w+|sces\w+|vendut\w+|lasciat\w+|mollato|da oggi|d'ora in poi|ormai"
         r"|finalmente|mi sbagliavo|diventa\w+|sostitui\w+|tolt\w+|in pensione|accettat\w+|recuperat\w+|portat\w+ a|cala\w+|scambiat\w+|annullat\w+|saltat\w+"
         r"|basta|smess\w+|allungat\w+|arrivat\w+ a|cresciut\w+|rest(?:a|ano)|chius\w+|se n'e andat\w+|da (?:oggi|quest[ao]|\w+di|settembre|gennaio)|fino a"
     ),
-    corrections=r"anzi|no,|(?:no )?aspetta\b|scusa,|cioe|volevo dire|correggo|mi correggo|mi sbagliavo",
+    corrections=r"anzi|no,|no era\b|(?:no )?aspetta\b|scus(?:a|i|ami)\b|ops|cioe|volevo dire|intendevo|rettifico|correggo|mi correggo|mi sbagliavo|mi sono (?:sbagliat|confus)[oa]",
     i_asked=r"(?:avevo|ho) (?:chiesto|domandato)|chiedevo|(?:volevo|vorrei) sapere",
     earlier=r"prima|un tempo|una volta|precedente\w*|vecchi\w*|all'inizio|in origine|(?<=[\w,] )allora|in passato|(?:abit|lavor|studi)avo|vivevo|facevo|(?:lavoro|mestiere|professione) avevo",
     listing=r"quali|che \w+(?:i|ine|ure|ole|elle|ane) \w+o\b|elenca\w*|elenco|lista|tutt[ei]|come si chiamano|nomi",

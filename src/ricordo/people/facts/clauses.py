@@ -259,8 +259,13 @@ def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
         return pieces
     number = next((n for n, word in enumerate(words[1:], start=1) if not ADVERB.fullmatch(word)), 1)
     verb = words[number]
-    turned = table.third_verbs.get(verb, verb if verb.endswith("ed") else _with_s(verb))
-    return [*pieces[at[1] : at[number]], turned.lower(), *pieces[at[number] + 1 :]]
+    return [*pieces[at[1] : at[number]], third_form(verb, table), *pieces[at[number] + 1 :]]
+
+
+def third_form(verb: str, table: "FactWords") -> str:
+    """A verb of the first person in the third."""
+    known = verb if verb.endswith("ed") or table.second_verbs else _with_s(verb)
+    return table.third_verbs.get(verb, known).lower()
 
 
 def _with_s(verb: str) -> str:

@@ -4,7 +4,8 @@ A message goes in, judged clauses come out. The message is cut into segments. Tw
 one over hashed features (its words, its neighbours, punctuation, the whole message), and the mean of a few small
 networks of three convolutions over word vectors, which also handle words that no training message had. A last linear
 model combines both scores with those of the neighbours and of the whole message. Weights and word vectors are in
-`judge.npz`, which `training/facts/train.py` makes; only numpy is needed here.
+`judge.npz`, which `training/facts/train.py` makes; only numpy is needed here. Smaller networks of the same form tell
+whether a message without a question mark asks: `asks.npz`, which `training/answers/acts.py` makes.
 """
 
 import logging
@@ -36,8 +37,10 @@ OTHER = "other"
 BUCKETS, HASHED, FLAGS = 8_192, 16, 6  # of the network: slots of hashed words, their dimensions, marks of a token
 LEVELS = 2.5  # steps of a standard deviation in a word vector
 GAPS = (1, 2, 4)  # tokens between those that each convolution sees
+_ONE_THREAD = 262_144  # multiplications of a product that the library of numpy makes without starting threads
 _EARLIER, _LATER = 40, 400  # tokens read of the message before, and of this one
 LONGEST_JUDGED = 4_000  # characters of a message that are judged; more is pasted text
+_LAST_MARKS = " .…!?;,:"  # of a message, which the networks that tell questions do not see
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]{2,}[\"”»]|```.*?(?:```|\Z)|(?<=[\s:])'[^'\n]{8,}'(?=[\s.,!?]|$)", re.DOTALL)
 _MASK = "\ufffc"
 _CUT = AnyLanguage(
@@ -369,13 +372,7 @@ def _one_network(
     vectors: Weights,
     count: int,
 ) -> tuple[Weights, Weights, Weights]:
-    x = np.concatenate([vectors, net["hashed"][tokens[:, 1:5]].sum(axis=1), tokens[:, 5:].astype(np.float32)], axis=1)
-    x = _relu(x @ net["inner_weight"].T + net["inner_bias"])
-    for number, gap in enumerate(GAPS):
-        padded = np.zeros((len(x) + 2 * gap, x.shape[1]), np.float32)
-        padded[gap:-gap] = x
-        seen = np.concatenate([padded[k * gap : k * gap + len(x)] for k in range(3)], axis=1)
-        x = x + _relu(seen @ net[f"convolutions_{number}_weight"] + net[f"convolutions_{number}_bias"])
+    x = _convolved(net, tokens, vectors)
     mean, peak = np.zeros((count, x.shape[1]), np.float32), np.full((count, x.shape[1]), -10, np.float32)
     words = np.zeros((count, vectors.shape[1]), np.float32)
     places, starts, sizes = np.unique(segment[segment >= 0], return_index=True, return_counts=True)
@@ -388,10 +385,59 @@ def _one_network(
     beside = np.pad(mean, ((1, 1), (0, 0)))
     scores = np.broadcast_to(whole @ net["whole_weight"].T + net["whole_bias"], mean.shape)
     seen = np.concatenate([mean, peak, scores, beside[:-2] + beside[2:], words], axis=1)
-    z = _relu(seen @ net["head_weight"].T + net["head_bias"])
+    z = _relu(_product(seen, net["head_weight"].T) + net["head_bias"])
     stated = z @ net["stated_weight"].T + net["stated_bias"]
     groups = np.concatenate([z, words], axis=1) @ net["group_weight"].T + net["group_bias"]
     return stated[:, 0], z @ net["label_weight"].T + net["label_bias"], groups
+
+
+def _product(rows: Weights, weight: Weights) -> Weights:
+    """The product of two matrices, as many rows at a time as the library of numpy multiplies without other threads.
+
+    Those wait for one another, which on a busy machine takes ten times the time of the product.
+    """
+    most = max(1, _ONE_THREAD // weight.size)
+    return np.concatenate([rows[at : at + most] @ weight for at in range(0, len(rows), most)])
+
+
+def _convolved(net: Mapping[str, Weights], tokens: NDArray[np.int64], vectors: Weights) -> Weights:
+    """The state of each token after the convolutions."""
+    hashed = net["hashed"][tokens[:, 1:5] % len(net["hashed"])].sum(axis=1)
+    x = np.concatenate([vectors, hashed, tokens[:, 5:].astype(np.float32)], axis=1)
+    x = _relu(_product(x, net["inner_weight"].T) + net["inner_bias"])
+    for number, gap in enumerate(GAPS):
+        padded = np.zeros((len(x) + 2 * gap, x.shape[1]), np.float32)
+        padded[gap:-gap] = x
+        seen = np.concatenate([padded[k * gap : k * gap + len(x)] for k in range(3)], axis=1)
+        x = x + _relu(_product(seen, net[f"convolutions_{number}_weight"]) + net[f"convolutions_{number}_bias"])
+    return x
+
+
+@lru_cache(maxsize=512)
+def asks(said: str) -> float:
+    """How probably a message without a question mark asks something, in logits; 0 where there are no weights."""
+    model, networks = _model(), _asking_networks()
+    if model is None or not networks:
+        return 0.0
+    tokens = token_rows(said[:LONGEST_JUDGED].rstrip(_LAST_MARKS), None, (), model.word_id)[0]
+    vectors, logits = model.vectors(tokens[:, 0]), 0.0
+    for net in networks:
+        x = _convolved(net, tokens, vectors)
+        seen = np.concatenate([x.mean(axis=0), x.max(axis=0), x[0], x[-1]])
+        hidden = _relu(net["head_weight"] @ seen + net["head_bias"])
+        logits += float((net["asks_weight"] @ hidden + net["asks_bias"])[0]) / len(networks)
+    return logits
+
+
+@cache
+def _asking_networks() -> tuple[Mapping[str, Weights], ...]:
+    """The networks of `asks`; none, with a log line, if their file is missing or damaged."""
+    try:
+        with files("ricordo.people.facts").joinpath("asks.npz").open("rb") as file, np.load(file) as stored:
+            return tuple(_stored_network(stored, f"net{number}_") for number in range(int(stored["networks"])))
+    except Exception as error:  # numpy raises many kinds for a damaged file
+        log.error("questions are told by their form alone: asks.npz: %s", type(error).__name__)
+        return ()
 
 
 def _relu(x: Weights) -> Weights:

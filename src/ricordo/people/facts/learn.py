@@ -15,7 +15,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo
 
@@ -26,7 +26,7 @@ from ricordo.languages.text import guess_language
 from ricordo.people.facts.claims import JUDGE, Claim, ForgetCommand, MessageTime, UserMessage, refusal_reason
 from ricordo.people.facts.extraction import extract_facts
 from ricordo.people.facts.merge import LearningContext, facts_to_forget, merge_claims, move_pins, new_fact
-from ricordo.people.facts.statements import forget_commands
+from ricordo.people.facts.statements import corrected_sentence, corrects, forget_commands
 from ricordo.people.summaries.condense import condense_now, write_session_summary
 from ricordo.people.summaries.summarise import SummaryWriter, writer_of
 from ricordo.records.derived import FACT_KINDS, Fact, FactChange, FactKind, KnownFacts, Source, Summary
@@ -40,7 +40,9 @@ _MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
 log = logging.getLogger("ricordo")
 
 TURNS_PER_PASS = 16
+_UNDERSTOOD_WITHIN = timedelta(minutes=1)
 MAX_ATTEMPTS = 20
+UNLEARNED = "unlearned"  # metadata key of turns that only ask, or whose command was obeyed
 COMPOSED = "composed"  # metadata key of messages that contain prompt or memory text
 
 
@@ -62,9 +64,14 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
         return LearnResult(more=False)
     through = min(done + TURNS_PER_PASS, session.last_turn)
     turns = engine.store.turns.page(owner, session_id, after=done, before=through + 1)
+    waits = through == session.last_turn and bool(turns) and _is_in_progress(turns[-1], engine)
+    if waits:
+        turns, through = turns[:-1], through - 1
+        if not turns:
+            return LearnResult(more=False)
     excluded = screen_of(engine).turns(engine, owner, turns)
-    # The chat has carried out these commands already, and said so in its answer.
-    asked = [each for turn in turns if turn.metadata.get("act") != "forget" for each in _user_messages(turn)]
+    # The chat has answered these questions and carried out these commands already, and said so.
+    asked = [each for turn in turns if not turn.metadata.get(UNLEARNED) for each in _user_messages(turn)]
     # Commands of suspicious messages are obeyed too: they can only remove facts.
     commands = [command for each in asked if each.origin == "user_said" for command in forget_commands(each)]
     said = [each for each in asked if each.id not in excluded]
@@ -72,12 +79,14 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
     if found.why:
         log.warning("facts are read by patterns: %s", found.why, extra=log_details("facts", owner, session_id))
     claims = [clean for each in found.candidates if (clean := _redact_claim(each, engine.settings.safety))]
+    words = {turn.question.id: turn.query.strip() for turn in turns if turn.question and _corrected(turn)}
+    claims = [_of_correction(each, words[each.said.id]) if each.said.id in words else each for each in claims]
     # First, so that a crash after the merge loses no command.
     _forget_commanded(engine, owner, session.agent_id, commands)
     written = _merge(engine, owner, session, claims, excluded, through)
     # Again, for facts from these turns that were said before a command.
     _forget_commanded(engine, owner, session.agent_id, commands)
-    return LearnResult(through < session.last_turn, found.made_by, found.why, written)
+    return LearnResult(through < session.last_turn and not waits, found.made_by, found.why, written)
 
 
 def _forget_commanded(engine: Engine, owner: Owner, agent_id: str, commands: list[ForgetCommand]) -> None:
@@ -96,7 +105,24 @@ def _user_messages(turn: Turn) -> list[UserMessage]:
     if message is None or turn.metadata.get(COMPOSED) or message.metadata.get(COMPOSED) or turn.damage:
         return []
     origin = origin_of(message.role, turn.origin)
-    return [UserMessage(message.id, turn.session_id, message.content, message.created_at, origin, turn.turn_number)]
+    text = _corrected(turn) or message.content
+    return [UserMessage(message.id, turn.session_id, text, message.created_at, origin, turn.turn_number)]
+
+
+def _is_in_progress(turn: Turn, engine: Engine) -> bool:
+    """Whether a turn corrects the one before it and is still to be understood; once answered, it is queued again."""
+    is_new = engine.clock.now() - turn.created_at < _UNDERSTOOD_WITHIN
+    return turn.is_open and is_new and corrects(turn.query)
+
+
+def _corrected(turn: Turn) -> str:
+    """What the message of a turn means as a whole, if it corrects the one before it."""
+    return corrected_sentence(turn.query, turn.metadata)
+
+
+def _of_correction(claim: Claim, words: str) -> Claim:
+    """A claim that replaces the one it corrects, quoted in the words that were said."""
+    return replace(claim, quote=words, said=replace(claim.said, text=words), replaces=True, change=1.0)
 
 
 def _merge(

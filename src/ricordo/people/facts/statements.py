@@ -7,10 +7,10 @@ remember and for a standing wish.
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Literal
+from typing import Any, Literal
 
 from ricordo.languages.dates import PHRASE
 from ricordo.languages.registry import AnyLanguage, all_words, codes
@@ -52,6 +52,8 @@ _ANNOUNCES = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<fact
 _TOLD_BEFORE = AnyLanguage(r"\b(?:<dialogue.user_said>|<dialogue.assistant_said>)\b")
 _REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
 _DENIED = AnyLanguage(r"<statements.denied>")
+_VALUE = AnyLanguage(r"\d.*|(?:<dialogue.held:number>|<dialogue.held:time>)", flags=0)
+_CORRECTS = AnyLanguage(r"\W*(?:<dialogue.corrections>)", flags=0)
 _ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # without saying to what
 _IS_ALLERGIC = AnyLanguage(
     r"\W*[A-ZÀ-Ý]\w+ \w{1,2} (?:\w+ )?(?:<facts.allergies>)", flags=0
@@ -151,6 +153,27 @@ def facts_of_message(text: str, *, before: str | None = None, said_at: datetime 
         for command in forget_commands(said)
     ]
     return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
+
+
+def corrects(said: str) -> bool:
+    """Whether a message begins as a correction of the one before it: "no wait", «anzi»."""
+    return _CORRECTS.match(fold(said.replace("’", "'"))) is not None
+
+
+def corrected_sentence(said: str, metadata: Mapping[str, Any]) -> str:
+    """What a message that corrects the one before it says as a whole ("no wait, it's red"); empty for any other.
+
+    Only a value or one other thing may have given way: whatever else the older message said has to be there.
+    """
+    references: Sequence[Mapping[str, Any]] = metadata.get("references", ())
+    whole, before = str(metadata.get("standalone", "")), str(references[0].get("text", "")) if references else ""
+    rewritten = metadata.get("act") == "statement" and before and not whole.endswith((")", ").", "?"))
+    if not (rewritten and corrects(said)):
+        return ""
+    old, new = (tokens(fold(text)) for text in (before, whole))
+    gone = [word for word in old if word not in new and word not in all_words("vocabulary.stop_words")]
+    kept = [sum(_VALUE.fullmatch(word) is not None for word in words) for words in (old, new, gone)]
+    return whole if kept[1] <= kept[0] and (len(gone) == kept[2] or len(gone) == 1) else ""
 
 
 def _addressed(claim: Claim) -> str:
