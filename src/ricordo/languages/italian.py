@@ -1590,10 +1590,10 @@ QUESTIONS = base.QuestionWords(
     asking_words=words(
         """spiega spiegami spiegare spieghi spiegazione descrivi descrivere dimmi dire dici parla parlami parlare racconta raccontami elenca elencami elenco lista differenza differenze
         distinguere confronta confronto significa significato definizione definisci definire approfondisci approfondire chiarisci continua vuol dire cioe esempio esempi tipo tipi motivo ragione
-        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand caso"""
+        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand caso fare fa faccio"""
     ),
     light_verbs=words(
-        """deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso possono potrei fare fa faccio funziona tratta
+        """deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso possono potrei funziona tratta
         trattare curare cura passaggi passaggio passi avviene avvengono viene vengono diventa diventano grande tempo vale valgono trova trovano"""
     ),
     yes_no=r"e vero|posso|si puo|bisogna|devo|esiste|esistono",
