@@ -610,17 +610,6 @@ def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
     return not unheard and any(not asked.words.issuperset(words.plain) for words in said)
 
 
-def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
-    """Whether an answer is certain and holds all words of a message, with more: so the message asks for it."""
-    if recalled is None or not recalled.found:
-        return False
-    asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
-    heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
-    asking = [forms(word) for word in asked.words if WH.fullmatch(word)]  # "wheres" is no word of an answer
-    unheard = [at for at in _needed(asked, asked.wanted) - heard_of if asked.terms[at] not in asking]
-    return not unheard and any(not asked.words.issuperset(words.plain) for words in said)
-
-
 def _listed(facts: Sequence["SaidFact"]) -> str:
     """Facts as the user is told them, without one that another holds."""
     told = list(dict.fromkeys(fact.addressed for fact in facts))
