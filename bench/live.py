@@ -2,8 +2,9 @@
 
 Each talk is held in an empty memory with the built-in reader: no model, no documents but its own `chunks`. A message
 that is `new` begins another session. A reply keeps its label if it holds one value of every group in `any`, none of
-`none` and at most `lines` points. A message labelled `same` is complete: read as another question, it fails. What is held but only given as the nearest to an answer is kept and counted as unsure. Talks with
-crc32(id) % 3 == 0 are the untouched third: only counted.
+`none` and at most `lines` points. A message labelled `same` is complete: read as another question, it fails. What is
+held but only given as the nearest to an answer is kept and counted as unsure. Talks with crc32(id) % 3 == 0 are the
+untouched third: only counted.
 """
 
 import argparse

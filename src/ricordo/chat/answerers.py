@@ -16,12 +16,21 @@ from ricordo.chat.material_reader import read, words_of
 from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
-from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act, folded, memory_question
+from ricordo.chat.question import (
+    COMMANDS,
+    LAST_ANSWER,
+    SMALL_TALK,
+    DialogueAct,
+    dialogue_act,
+    folded,
+    memory_question,
+)
 from ricordo.errors import LLMError, RicordoError
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import main_kind
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.text import familiar
 from ricordo.limits import readable
 from ricordo.people.facts.statements import FOR_GOOD, facts_of_message
 
@@ -53,8 +62,8 @@ class Task:
     @property
     def standalone(self) -> str:
         """The standalone question, as rules read it; empty if it is the question itself."""
-        standalone = readable(self.context.question)
-        return "" if standalone == readable(self.question) else standalone
+        standalone = familiar(readable(self.context.question))
+        return "" if standalone == familiar(readable(self.question)) else standalone
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,7 @@ class Reader:
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
         """Small talk, an acknowledgement, quotes with their sources, or the sentence that there is no answer."""
-        task = replace(task, question=readable(task.question))
+        task = replace(task, question=familiar(readable(task.question)))
         try:
             answered = self._with_statements(task, self._answered(task))
         except RicordoError as error:  # the database is away: the material is at hand, the past is not
@@ -135,11 +144,16 @@ class Reader:
             explained = self._from_material(replace(task, question=plain[unclear.end() :]), act.act)
             if explained.cited:
                 return explained
-        if act.act in SMALL_TALK:
-            return self._from_memory(reader().small_talk(act), act)
+        if act.act in SMALL_TALK or act.act in LAST_ANSWER:
+            said = reader().confirmed(task.question) or (
+                reader().again(act) if act.act in LAST_ANSWER else reader().small_talk(act)
+            )
+            return self._from_memory(said, act)
+        if act.act == "wishes":
+            return self._from_memory(reader().wishes(), act)
         if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):
             return self._from_memory(reader().acknowledge(act), act)
-        if act.act == "about_you":
+        if act.act in ("about_you", "hijack"):
             return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
         if act.act == "talk":
             return self._from_memory(reader().talk(task.question), act)
@@ -176,7 +190,7 @@ class Reader:
         return Answered(answer.text, answer.chunk_ids, (), answer.confidence, self.name, act=act)
 
     def _from_memory(self, told: MemoryAnswer, act: DialogueAct) -> Answered:
-        answered = Answered(told.text, (), (), told.confidence, self.name, act=act.act)
+        answered = Answered(told.text, told.chunk_ids, (), told.confidence, self.name, act=act.act)
         return replace(answered, sources=told.sources, options=told.options)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.past import Past
-from ricordo.chat.question import TOLD, DialogueAct, dialogue_act
+from ricordo.chat.question import SMALL_TALK, STOPS, TOLD, DialogueAct, dialogue_act, folded
 from ricordo.chat.response import (
     STOPPED,
     ChatRequest,
@@ -42,9 +42,10 @@ from ricordo.chat.response import (
 from ricordo.documents.library import Passage
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError, StoreError
+from ricordo.followups.parse import small_talk_languages
+from ricordo.languages.registry import codes, told_note
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.registry import told_note
-from ricordo.languages.text import followup_languages, language_of
+from ricordo.languages.text import followup_languages, guess_language, language_of
 from ricordo.limits import readable
 from ricordo.prompt.compose import as_chunks
 from ricordo.records.turns import Chunk, Owner, Turn, turn_id_of
@@ -205,8 +206,8 @@ class Chat:
         metadata = dict(request.metadata)
         if isinstance(self.answerer, Reader):
             self.memory.settle_facts(request.user_id, FACTS_PATIENCE)
-            state.act = dialogue_act(readable(request.query))
-            if state.act.act == "forget":
+            state.act = self._act(request)
+            if state.act.act in ("forget", "forget_all", "end_wish"):
                 metadata["act"] = "forget"  # the reader obeys it and says what it did: learning leaves it alone
         try:
             state.turn = session.ask(request.query, turn_id=turn_id, metadata=metadata)
@@ -221,19 +222,46 @@ class Chat:
         state.record_time("load")
         return state
 
+    def _act(self, request: ChatRequest) -> DialogueAct:
+        """The act of a message; an order to stop something that the user once wished ends that wish."""
+        act = dialogue_act(readable(request.query))
+        stops = STOPS.match(folded(request.query)) if act.act in ("standing", "statement", "forget") else None
+        if stops and self.past(request.user_id, request.agent_id, "").wishes_about(
+            folded(request.query)[stops.end() :]
+        ):
+            return DialogueAct("end_wish", folded(request.query)[stops.end() :])
+        return act
+
     def language(self, query: str, session: "Session") -> str:
-        """The language of a question; where its words do not tell, that of the session, or else of the settings."""
-        if (told := _language_told(query)) is not None:
+        """The language of a question; where its words do not tell, that of the session or the one before it.
+
+        Small talk that is the same in several languages tells nothing. Nothing said before: by the forms of the words,
+        or else that of the settings.
+        """
+        greets = small_talk_languages(folded(query)) if dialogue_act(query).act in SMALL_TALK else ()
+        told = None if len(greets) > 1 else _language_told(query)
+        if told is not None:
             return told
         try:
             with self.memory.store.without_waiting():
                 earlier = session.history(limit=EARLIER_ANSWERS)
+                if not earlier and not greets and (guessed := _language_guessed(query)):
+                    return guessed
+                earlier = earlier or self._talk_before(session)
         except StoreError:  # the question is answered without what was said before
             earlier = []
-        for turn in reversed(earlier):
+        small = [turn for turn in earlier if turn.metadata.get("act") in SMALL_TALK]
+        for turn in (*(each for each in reversed(earlier) if each not in small), *reversed(small)):
             if (told := _language_told(f"{turn.query}\n{turn.response or ''}")) is not None:
                 return told
-        return self.memory.settings.locale.code
+        return greets[0] if len(greets) == 1 else self.memory.settings.locale.code
+
+    def _talk_before(self, session: "Session") -> Sequence[Turn]:
+        """The last turns of the session that the user had before this one."""
+        known = self.memory.sessions(user_id=session.user_id, limit=2)
+        before = next((each.id for each in known if each.id != session.id), None)
+        owner = Owner(self.memory.settings.tenant_id, session.user_id)
+        return self.memory.store.turns.page(owner, before, last=EARLIER_ANSWERS) if before else []
 
     def _asked_before(self, state: _TurnState) -> "OpenTurn | None":
         """The turn of a request that is sent again without its session, which its sender may never have learned."""
@@ -415,6 +443,12 @@ def _language_told(text: str) -> str | None:
     """The language of a text; None where its words are of none, or of several alike."""
     found = {language_of(text, default=each).code for each in followup_languages()}
     return found.pop() if len(found) == 1 else None
+
+
+def _language_guessed(text: str) -> str | None:
+    """The language that the forms of the words of a text show; None for one word, or where nothing shows one."""
+    guessed = guess_language(text)
+    return guessed if guessed != codes()[0] and len(folded(text).split()) > 1 else None
 
 
 def _answerer_of(memory: "Memory") -> Answerer:

@@ -137,12 +137,21 @@ def _fixed_sentences(quotes: bool) -> re.Pattern[str]:
     """What the reader says of itself: alone (a greeting), anywhere (a refusal), in front of a quote or around it."""
     fixed = []
     for own in (each.reader for each in languages()):
-        alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell)
+        alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell, own.feeling, own.gladness)
         told = (own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said)
+        told += (own.forget_all, own.all_forgotten, own.no_wishes, own.no_origin, own.no_translation)
+        told += (own.no_other_words, own.mentions)
         none = (*_refusals(own), own.unsure, own.no_more, own.no_talk)
         whole = () if quotes else (own.you_said, own.talk_user, own.known_line)
         quoting = (own.you_said, own.i_said, own.confirmed, own.nearest)
-        leads = (own.opening, own.both, own.talk, own.known, *(each.split("{quote}")[0] for each in quoting))
+        leads = (
+            own.opening,
+            own.both,
+            own.talk,
+            own.known,
+            own.wishes,
+            *(each.split("{quote}")[0] for each in quoting),
+        )
         fixed += [rf"\A\s*{re.escape(each)}\s*\Z" for each in alone]
         fixed += [re.escape(each) for each in (*told, *none, *whole, *leads)]
     return re.compile("|".join(re.sub(r"\\{\w+\\}", ".*?", each) for each in fixed), re.DOTALL)
