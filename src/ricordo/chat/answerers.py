@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
 from ricordo.chat.material_reader import read, words_of
-from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader
+from ricordo.chat.memory_reader import CONFIRMS, MemoryAnswer, MemoryReader
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
 from ricordo.chat.question import (
@@ -144,11 +144,12 @@ class Reader:
             explained = self._from_material(replace(task, question=plain[unclear.end() :]), act.act)
             if explained.cited:
                 return explained
-        if act.act in SMALL_TALK or act.act in LAST_ANSWER:
-            said = reader().confirmed(task.question) or (
-                reader().again(act) if act.act in LAST_ANSWER else reader().small_talk(act)
-            )
-            return self._from_memory(said, act)
+        if CONFIRMS.fullmatch(plain) and (done := reader().confirmed()):
+            return self._from_memory(done, DialogueAct("forget", task.question))
+        if act.act in SMALL_TALK:
+            return self._from_memory(reader().small_talk(act), act)
+        if act.act in LAST_ANSWER:
+            return self._from_memory(reader().again(act), act)
         if act.act == "wishes":
             return self._from_memory(reader().wishes(), act)
         if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):

@@ -76,7 +76,7 @@ _I_ASKED = AnyLanguage(r"\b(?:<dialogue.i_asked>)\b", flags=0)
 _SAID = AnyLanguage(
     r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>)\b|(?:[\s,]+(?:<dialogue.claim_tags>))+\W*$", flags=0
 )
-_CONFIRMS = AnyLanguage(r"\W*(?:<dialogue.confirms>)\W*", flags=0)
+CONFIRMS = AnyLanguage(r"\W*(?:<dialogue.confirms>)\W*", flags=0)
 _POINTS = AnyLanguage(r"\b(?:<dialogue.points>)\b", flags=0)
 _MENTIONED = AnyLanguage(r"^\W*(?:<dialogue.how_often>|<dialogue.ever>)", flags=0)
 _HOW_OFTEN = AnyLanguage(r"^\W*(?:<dialogue.how_often>)", flags=0)
@@ -207,10 +207,10 @@ class MemoryReader:
         phrase = self._phrases.forgotten if told else self._phrases.nothing_to_forget
         return MemoryAnswer(phrase.replace("{quote}", "; ".join(dict.fromkeys(told))), 1.0)
 
-    def confirmed(self, message: str) -> MemoryAnswer | None:
-        """Forget everything if a message confirms the order to; None if that was not asked last, or is not wanted."""
+    def confirmed(self) -> MemoryAnswer | None:
+        """Forget everything, as a message confirms; None if the last answer did not ask that."""
         last = self._past.last_turn
-        if last is None or last.metadata.get("act") != "forget_all" or not _CONFIRMS.fullmatch(folded(message)):
+        if last is None or last.metadata.get("act") != "forget_all":
             return None
         self._past.forget_everything()
         return MemoryAnswer(self._phrases.all_forgotten, 1.0)
@@ -227,7 +227,7 @@ class MemoryReader:
             return MemoryAnswer(said.no_translation if act.act == "no_translation" else said.no_other_words, 1.0)
         if last is None or last.answer is None:
             return MemoryAnswer(said.no_origin, 0.5, found=False)
-        ids, quoted = last.answer.chunk_ids, self._past.sources_of(last)
+        ids, quoted = self._past.sources_of(last)
         if act.act == "repeat":
             return MemoryAnswer(last.answer.content, 1.0, tuple(quoted), chunk_ids=ids)
         names = [f"{one.rpartition('#')[0]} [{one}]".strip() for one in dict.fromkeys(ids)]

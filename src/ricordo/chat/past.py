@@ -272,11 +272,13 @@ class Past:
         answered = (each for each in turns if each.answer and each.id != self._turn_id and not each.damage)
         return next((each for each in reversed(list(answered)) if each.metadata.get("act") not in passed), None)
 
-    def sources_of(self, turn: Turn) -> list[MemoryPassage]:
-        """The messages that an answer quoted."""
+    def sources_of(self, turn: Turn) -> tuple[tuple[str, ...], list[MemoryPassage]]:
+        """The chunks that an answer quoted, or that the answers quoted which it quoted, and the messages."""
         wanted = {each["message_id"] for each in turn.metadata.get("memory_sources", ())} - self._quarantined
         turns = self._memory.store.turns.by_ids(self._owner, list(dict.fromkeys(map(turn_id_of, wanted))))
-        return [each for one in turns for each in self._read(one, {}) if each.message_id in wanted]
+        quoted = [each for one in turns for each in self._read(one, {}) if each.message_id in wanted]
+        answers = (turn.answer, *(one.answer for one in turns if one.answer and one.answer.id in wanted))
+        return tuple(dict.fromkeys(cited for each in answers if each for cited in each.chunk_ids)), quoted
 
     def end_of_talk(self, *, last: bool, asked: bool = False) -> list[MemoryPassage]:
         """What the user said, or `asked`, last, or in the oldest session that is looked at first, with its answer."""

@@ -233,35 +233,36 @@ class Chat:
         return act
 
     def language(self, query: str, session: "Session") -> str:
-        """The language of a question; where its words do not tell, that of the session or the one before it.
+        """The language of a question; where its words do not tell, that of the session or of the settings.
 
-        Small talk that is the same in several languages tells nothing. Nothing said before: by the forms of the words,
-        or else that of the settings.
+        A first message is read by the forms of its words; a greeting that two languages share says nothing: then the
+        session before this one counts.
         """
-        greets = small_talk_languages(folded(query)) if dialogue_act(query).act in SMALL_TALK else ()
-        told = None if len(greets) > 1 else _language_told(query)
+        plain = folded(query)
+        greets = small_talk_languages(plain)
+        told = greets[0] if len(greets) == 1 else None if greets else _language_told(query)
         if told is not None:
             return told
         try:
             with self.memory.store.without_waiting():
                 earlier = session.history(limit=EARLIER_ANSWERS)
-                if not earlier and not greets and (guessed := _language_guessed(query)):
-                    return guessed
-                earlier = earlier or self._talk_before(session)
+                if not earlier and (greets or not any(map(str.isalpha, plain))):
+                    earlier = self._talk_before(session)
+                elif not earlier and len(plain.split()) > 1 and guess_language(query) != codes()[0]:
+                    return guess_language(query)
         except StoreError:  # the question is answered without what was said before
             earlier = []
-        small = [turn for turn in earlier if turn.metadata.get("act") in SMALL_TALK]
-        for turn in (*(each for each in reversed(earlier) if each not in small), *reversed(small)):
+        for turn in sorted(earlier, key=lambda one: (one.metadata.get("act") in SMALL_TALK, -one.turn_number)):
             if (told := _language_told(f"{turn.query}\n{turn.response or ''}")) is not None:
                 return told
-        return greets[0] if len(greets) == 1 else self.memory.settings.locale.code
+        return self.memory.settings.locale.code
 
-    def _talk_before(self, session: "Session") -> Sequence[Turn]:
+    def _talk_before(self, session: "Session") -> list[Turn]:
         """The last turns of the session that the user had before this one."""
         known = self.memory.sessions(user_id=session.user_id, limit=2)
         before = next((each.id for each in known if each.id != session.id), None)
         owner = Owner(self.memory.settings.tenant_id, session.user_id)
-        return self.memory.store.turns.page(owner, before, last=EARLIER_ANSWERS) if before else []
+        return list(self.memory.store.turns.page(owner, before, last=EARLIER_ANSWERS)) if before else []
 
     def _asked_before(self, state: _TurnState) -> "OpenTurn | None":
         """The turn of a request that is sent again without its session, which its sender may never have learned."""
@@ -443,12 +444,6 @@ def _language_told(text: str) -> str | None:
     """The language of a text; None where its words are of none, or of several alike."""
     found = {language_of(text, default=each).code for each in followup_languages()}
     return found.pop() if len(found) == 1 else None
-
-
-def _language_guessed(text: str) -> str | None:
-    """The language that the forms of the words of a text show; None for one word, or where nothing shows one."""
-    guessed = guess_language(text)
-    return guessed if guessed != codes()[0] and len(folded(text).split()) > 1 else None
 
 
 def _answerer_of(memory: "Memory") -> Answerer:

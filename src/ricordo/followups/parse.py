@@ -280,14 +280,21 @@ def small_talk(plain: str) -> SmallTalk | None:
 
 
 def small_talk_languages(plain: str) -> tuple[str, ...]:
-    """The codes of the languages whose small talk a folded message begins with."""
+    """The codes of the languages whose greetings, thanks or farewells a message holds, or which it agrees in.
+
+    Empty for a message that does more.
+    """
+    if small_talk(plain) is None:
+        return ()
     mended = _greeted(plain)
-    return tuple(each.code for each in languages() if _greeting_of(each.dialogue).match(mended))
+    known = [(each.code, each.dialogue) for each in languages()]
+    greets = tuple(code for code, words in known if _greeting_of(words).search(mended))
+    return greets or tuple(code for code, words in known if re.match(rf"\W*(?:{words.okays})\b", mended))
 
 
 @cache
 def _greeting_of(words: "DialogueWords") -> re.Pattern[str]:
-    return re.compile(rf"\W*(?:{words.greetings}|{words.thanks}|{words.farewells}|{words.okays})\b")
+    return re.compile(rf"\b(?:{words.greetings}|{words.thanks}|{words.farewells})\b")
 
 
 def _greeted(plain: str) -> str:

@@ -19,7 +19,7 @@ from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationOption, 
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import Rewriter
 from ricordo.languages.registry import languages
-from ricordo.languages.text import language_of
+from ricordo.languages.text import familiar, language_of
 from ricordo.records.turns import LOOKBACK, Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
@@ -77,13 +77,14 @@ def understand(
         return Understanding()
     turns = [turn for turn in recent if not (turn.is_open and turn.query == question)]
     further = None if find is None else lambda words: [past_turn(turn) for turn in find(words)]
-    meaning = resolve(question, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
+    told = familiar(question)
+    meaning = resolve(told, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
     if meaning.candidates:
         patience = engine.settings.clarification_timeout
         asked = ask(question, meaning.candidates, language=meaning.language, now=now, patience=patience)
         states.put(key_of(scope), asked)
         return Understanding(clarification=asked)
-    standalone = meaning.standalone if meaning.standalone != question else ""
+    standalone = meaning.standalone if meaning.standalone != told else ""
     by_rules = rewriter is not None and bool(meaning.references) and meaning.rewritten_by == "rules"
     return Understanding(standalone, meaning.resolved, degraded=(RULES_WROTE,) if by_rules else ())
 

@@ -954,7 +954,7 @@ FACTS = base.FactWords(
     everything=r"everything|anything|all",
     command_words=words(
         """forget remember about that what i told tell said say you your my me please everything anything all the thing things delete erase remove drop scrap
-        memory notes ever know knew mentioned mention bit part stuff earlier before wipe strike unlearn from with was were have had it this"""
+        memory notes information info details ever know knew mentioned mention bit part stuff earlier before wipe strike unlearn from with was were have had it this"""
     ),
     trails=r"by the way|btw|lol|haha\w*|tbh|mind you",
     spelled_out=pairs(

@@ -1032,7 +1032,7 @@ FACTS = base.FactWords(
     ),
     standing=(
         r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|in futuro|da qui in avanti|(?:quando|ogni volta che"
-        r"|tutte le volte che) ti chiedo|(?:per favore )?chiamami(?! (?:\w+ ma|quando|se|col|dopo|appena)\b)|(?:mi dia (?:pure )?|dammi )del (?:tu|lei)"
+        r"|tutte le volte che) ti chiedo|(?:per favore )?(?:chiamami|mi chiami)(?! (?:\w+ ma|quando|se|col|dopo|appena)\b)|(?:mi dia (?:pure )?|dammi )del (?:tu|lei)"
         r"|diamoci del (?:tu|lei)|(?:per (?:favore|piacere) )?(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
         r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
@@ -1070,7 +1070,7 @@ FACTS = base.FactWords(
         """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta dicevo raccontato scritto parlato
         tutto tutte tutti della del dei delle dello sul sulla sulle sui il la lo le gli i mio mia miei mie mi per favore pure cancella elimina togli rimuovi
         leva memoria appunti sai sapevi prima storia faccenda cosa cose di a e non tenere traccia conto mente quanto avevo era erano dalla dai tua tuoi leva
-        levaci"""
+        levaci informazione informazioni dato"""
     ),
     trails=r"tra l'altro|comunque|lol|ahah\w*|xd",
     spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
@@ -1527,7 +1527,7 @@ DIALOGUE = base.DialogueWords(
         "study": r"(?:che )?cosa studio|in (?:che|quale) (?:scuola|universita) (?:vado|studio)|che classe faccio",
         "origin": r"da dove vengo|da (?:che|quale) (?:paese|citta|posto) vengo|di (?:che|quale) nazionalita sono|di dove sono",
     },
-    call_me=r"chiamami|chiamatemi",
+    call_me=r"chiamami|chiamatemi|mi chiami",
     brief=r"breve\w*|brevi|cort[oaie]|concis[oaie]|sintetic\w+|poche parole",
     unknowing=r"non (?:so|(?:mi )?ricordo|capisco)(?: mai| bene)? (?:che|cosa|come|quando|dove|perche|qual\w*|chi|se|quant\w)",
     several=r"due|tre|quattro|cinque|sei|entramb[ei]|2|3|4|5|6|alcun[ei]|un paio di",

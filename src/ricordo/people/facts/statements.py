@@ -66,6 +66,8 @@ _NAMED = re.compile(r"(?<=[\w,] )[A-ZÀ-Ý][a-zà-ÿ]+")
 _OF_OTHERS = AnyLanguage(r"\b(?:<facts.others_want>)\b")
 _ASKS_FROM_NOW = AnyLanguage(r"\W*(?:<facts.polite>)\b.*\b(?:<facts.standing_openers>)\W*$")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
+_CLOSES = AnyLanguage(r"\W*(?:<dialogue.okays>|<dialogue.thanks>|<dialogue.farewells>)\W*", flags=0)
+_ASKS_YES = AnyLanguage(r"[,;]\s*(?:<statements.tag_questions>)$", flags=0)  # "…, right?"
 _THANKED = AnyLanguage(r"\W*(?:<facts.thanks>)\b")
 FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
@@ -356,7 +358,10 @@ def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     if heads and (clause.label == "remember" or len(words.split()) <= _SHORT):
         return True
     start, end = _sentence_around(flat, clause)
-    if flat[end : end + 1] == "?" and _TOLD_BEFORE.search(fold(flat[start:end])):
+    said = fold(flat[start:end])
+    if flat[end : end + 1] == "?" and (_TOLD_BEFORE.search(said) or _ASKS_YES.search(said)):
+        return True
+    if _CLOSES.fullmatch(fold(words)):
         return True
     once = clause.label == _WISH and clause.wish < _SURE_WISH and _REQUEST.match(fold(words)) is not None
     return not lasts and (once or _ANNOUNCES.fullmatch(words) is not None)
