@@ -5,7 +5,6 @@ Citations are checked while the text streams.
 """
 
 import logging
-import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +16,7 @@ from ricordo.chat.memory_reader import CONFIRMS, MemoryAnswer, MemoryReader
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
 from ricordo.chat.question import (
+    CLAUSES,
     COMMANDS,
     LAST_ANSWER,
     SMALL_TALK,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("ricordo")
 _NEEDS_HELP = AnyLanguage(r"\b(?:<dialogue.wanted:help>)\b", flags=0)
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
-_CLAUSES = re.compile(r"[.,;:!?\n]\s*\w|\s[-–—]\s")  # a message of one clause states nothing beside its question
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
 
@@ -116,7 +115,7 @@ class Reader:
 
     def _with_statements(self, task: Task, answered: Answered) -> Answered:
         """An answer behind the acknowledgement of what the message states beside its question."""
-        if task.past is None or answered.act != "question" or not _CLAUSES.search(task.question):
+        if task.past is None or answered.act != "question" or not CLAUSES.search(task.question):
             return answered
         reader = MemoryReader(task.past, task.language)
         if not (facts := reader.learned(task.question)):
@@ -128,7 +127,8 @@ class Reader:
         if task.past is None:
             return self._from_material(task)
         act = task.act or dialogue_act(task.question)
-        states = act.about_oneself and bool(facts_of_message(task.question))
+        told = bool(facts_of_message(task.question)) if act.about_oneself or act.unclear else False
+        states = act.about_oneself and told
         if act.act == "statement" and not states and dialogue_act(task.standalone or "").act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
         asks = act.act == "question" and task.question.rstrip().endswith("?")
@@ -152,6 +152,8 @@ class Reader:
             return self._from_memory(reader().again(act), act)
         if act.act == "wishes":
             return self._from_memory(reader().wishes(), act)
+        if act.act == "statement" and act.unclear and not told and (known := reader().known(task.question)):
+            return self._from_memory(known, DialogueAct("question", task.question))
         if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):
             return self._from_memory(reader().acknowledge(act), act)
         if act.act in ("about_you", "hijack"):
@@ -174,6 +176,9 @@ class Reader:
         if task.standalone and not (pointed or (recalled and recalled.found)):
             again = reader().recall(task.standalone)
             recalled = recalled if recalled and not _speaks_of_it(again, recalled, task.question) else again
+        if act.unclear and told and not (material.cited or (recalled and recalled.found)):
+            stated = DialogueAct("statement", task.question, about_oneself=True)
+            return self._from_memory(reader().acknowledge(stated), stated)
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
         if recalled is None:

@@ -310,6 +310,16 @@ class MemoryReader:
         answer = self._quoted(chosen, asked, findings.answered, earlier=earlier)
         return answer if certain else replace(answer, text=f"{self._phrases.unsure}\n{answer.text}", found=False)
 
+    def known(self, message: str) -> MemoryAnswer | None:
+        """The certain answer to a message that tells nothing new: all its words were said, and more with them."""
+        recalled = self.recall(message)
+        if recalled is None or not recalled.found:
+            return None
+        asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
+        heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
+        adds = any(not frozenset(words.plain) <= asked.words for words in said)
+        return recalled if adds and _needed(asked, asked.wanted) <= heard_of else None
+
     def _chosen(
         self, found: Sequence[ScoredMemory], findings: Findings, asked: MemoryQuestion, earlier: bool
     ) -> list[ScoredMemory]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.past import Past
-from ricordo.chat.question import SMALL_TALK, STOPS, TOLD, DialogueAct, dialogue_act, folded
+from ricordo.chat.question import SMALL_TALK, STOPS, TOLD, UNTAUGHT, DialogueAct, dialogue_act, folded
 from ricordo.chat.response import (
     STOPPED,
     ChatRequest,
@@ -47,6 +47,7 @@ from ricordo.languages.registry import codes, told_note
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import followup_languages, guess_language, language_of
 from ricordo.limits import readable
+from ricordo.people.facts.learn import UNLEARNED
 from ricordo.prompt.compose import as_chunks
 from ricordo.records.turns import Chunk, Owner, Turn, turn_id_of
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
@@ -207,8 +208,8 @@ class Chat:
         if isinstance(self.answerer, Reader):
             self.memory.settle_facts(request.user_id, FACTS_PATIENCE)
             state.act = self._act(request)
-            if state.act.act in ("forget", "forget_all", "end_wish"):
-                metadata["act"] = "forget"  # the reader obeys it and says what it did: learning leaves it alone
+            if state.act.act in UNTAUGHT or state.act.only_asks:
+                metadata[UNLEARNED] = True  # the reader obeys or answers it: learning leaves it alone
         try:
             state.turn = session.ask(request.query, turn_id=turn_id, metadata=metadata)
         except ConflictError:

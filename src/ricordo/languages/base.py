@@ -298,6 +298,7 @@ class DialogueWords:
     # What makes a statement a question that asks nothing: before it ("did you know that"), behind it ("you know?").
     telling: str = ""
     telling_tags: str = ""
+    subordinate: str = ""  # the opening of a statement that looks like a question: "when I was a girl"
     remember_that: str = ""  # the end of an order to remember that tells what
     # Leave-taking that goes on ("I must go and …"), words of greetings that may be misspelt, an order to end a wish,
     # a yes to what was asked for, acts of a whole message, points that a summary may have, words for a question

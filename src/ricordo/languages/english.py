@@ -1171,8 +1171,8 @@ DIALOGUE = base.DialogueWords(
         r"| will be|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
-        r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?(?:were (?=do\b|does\b|did\b)|what|whats|what's|wat|wot|wats|which(?! (?:is|are|was|were) .*\b(?:btw|by the way)\W*$)|wich|wen|wens"
-        r"|who|whos|who's|whom|whose|where|wheres|where's|when(?! (?:i|we) (?:was|were) (?=\S+ \S+ \S+)(?!.*(?:\?|\b(?:what|who|where|which|how)\b)))|whens|when's|why|how|hows|how's|(?:do|does|did|can|could|should|shall|would|will|is|are|am|was|were|has|have"
+        r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?(?:were (?=do\b|does\b|did\b)|what|whats|what's|wat|wot|wats|which|wich|wen|wens"
+        r"|who|whos|who's|whom|whose|where|wheres|where's|when|whens|when's|why|how|hows|how's|(?:do|does|did|can|could|should|shall|would|will|is|are|am|was|were|has|have"
         r"|had)(?:n't)? (?:i|you|u|we|he|she|it|they|the|my|our|your|there|this|that|any)\b"
         r"|(?:is|are|does) (?!(?:fine|ok|okay|great|good|nice|not|all|so|very|too)\b)\w+ \w+)"
     ),
@@ -1206,6 +1206,7 @@ DIALOGUE = base.DialogueWords(
         r"|hates|plays)\b))|(?:can|would) (?:you|u) believe (?:that )?(?=(?:i|i'm|i've|my|we|our)\b)|(?:guess what|(?:you|u) know what)\W+(?=(?:i|i'm|im|i've|my|we|we're|our)\b))"
     ),
     telling_tags=r"(?:you|u|ya|y'?all) know|would (?:you|u) believe (?:it|that)|(?:can|could) (?:you|u) believe (?:it|that|this)|believe it or not|imagine that|(?:and|what about|how about) (?:you|u)",
+    subordinate=r"when (?:i|we) (?:was|were)(?: \S+){3}(?!.*\b(?:what|who|where|which|how)\b)|which (?:is|are|was|were) .*\b(?:btw|by the way)\W*$",
     remember_that=r"that",
     leaving=r"(?:i |now i |well i |right i )?(?:must|have to|gotta|got to|need to|should|'d better|better|'ll|will) (?:go|run|dash|be off|leave|get going)\b|i(?:'m| am) off\b|off to\b",
     greeting_words=words("hello morning evening afternoon thanks thank goodbye"),

@@ -1070,7 +1070,7 @@ FACTS = base.FactWords(
         """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta dicevo raccontato scritto parlato
         tutto tutte tutti della del dei delle dello sul sulla sulle sui il la lo le gli i mio mia miei mie mi per favore pure cancella elimina togli rimuovi
         leva memoria appunti sai sapevi prima storia faccenda cosa cose di a e non tenere traccia conto mente quanto avevo era erano dalla dai tua tuoi leva
-        levaci informazione informazioni dato"""
+        levaci informazione informazioni dato l"""
     ),
     trails=r"tra l'altro|comunque|lol|ahah\w*|xd",
     spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
@@ -1336,7 +1336,7 @@ DIALOGUE = base.DialogueWords(
     ),
     question_openings=(
         r"(?:(?:e|ma|allora|ok|ehi|ciao|scusa|senti|quindi|poi|per favore|raga)\b[ ,]*)*(?:(?:di|a|da|in|con|su|per|fra|tra|entro|fino a|del|al|dal|nel|sul) ?)?(?:che(?! (?:bell|brutt|pall|schif|noi|ansi|peccat|stran|fortun|sfortun|gioi|ridere|casin|fatic|solliev|vergogn|cald|fredd|sonno|fame)\w*\b(?!.*\?))|chi|cosa"
-        r"|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando(?! (?:ero|eravamo|avevo \w+ anni|avevamo \w+ anni)\b(?=(?: \S+){3})(?!.*(?:\?|\b(?:che cosa|dove|chi|quale|come)\b)))|quand'|perche|come|com')\b"
+        r"|cos'|qual|quale|quali|quanto|quanta|quanti|quante|quant'|dove|dov'|quando|quand'|perche|come|com')\b"
     ),
     asking_clauses=(
         r"(?:e |ma )?(?:che cosa|cosa|quale|qual|quali|quanto|quanta|quanti|quante|quant') \w+|come (?:si|mai|faccio|fai|posso|devo|dovrei|mi)\b"
@@ -1580,6 +1580,9 @@ DIALOGUE = base.DialogueWords(
         r"|(?:indovina(?: un po')?|senti questa|non ci crederai)[,:!]? (?=(?:io|mi|mia|mio|ho|sono|il mi[oa]|la mia|noi|abbiamo|siamo|ieri|oggi|domani)\b)|ci credi che )"
     ),
     telling_tags=r"sa|sai|lo sai|capisci|capisce|ti rendi conto|ci credi|ci crede(?:resti|rebbe)?|pensa(?: un po')?|figurati|hai presente|(?:e|invece) (?:tu|lei|te|voi)(?: invece)?",
+    subordinate=(
+        r"quando (?:ero|eravamo|avevo \w+ anni|avevamo \w+ anni)(?: \S+){3}(?!.*\b(?:che cosa|dove|chi|quale|come)\b)|che (?:e|sono|era) .*\b(?:comunque|tra l'altro|cmq)\W*$"
+    ),
     remember_that=r"che",
     leaving=r"(?:ora |adesso |io |che )?(?:vado|devo (?:andare|scappare|correre|lasciarti|lasciarla)|scappo|corro)\b",
     greeting_words=words("ciao buongiorno buonasera buonanotte salve grazie arrivederci"),
@@ -1653,7 +1656,8 @@ QUESTIONS = base.QuestionWords(
     asking_words=words(
         """spiega spiegami spiegare spieghi spiegazione descrivi descrivere dimmi dire dici parla parlami parlare racconta raccontami elenca elencami elenco lista differenza differenze
         distinguere confronta confronto significa significato definizione definisci definire approfondisci approfondire chiarisci continua vuol dire cioe esempio esempi tipo tipi motivo ragione
-        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand"""
+        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand
+        spiegarmi dirmi elencarmi parlarmi raccontarmi descrivermi mostrarmi chiarirmi definirmi potresti sapresti"""
     ),
     light_verbs=words(
         """deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso possono potrei fare fa faccio funziona tratta
