@@ -169,8 +169,8 @@ class Reader:
             pointing = not act.about_oneself and len(task.question.split()) <= LONGEST_CHOICE
             picked = [one.item for one in task.context.references if pointing and one.item and one.kind == "ordinal"]
             chooses = picked or (pointing and main_kind(tuple(parse(task.question))) == "ordinal")
-            told = reader().item(picked[0].text if picked else "") if chooses else reader().acknowledge(act)
-            return material if material.cited else self._from_memory(told, act)
+            said = reader().item(picked[0].text if picked else "") if chooses else reader().acknowledge(act)
+            return material if material.cited else self._from_memory(said, act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
         recalled = None if pointed else reader().recall(task.question)
         if task.standalone and not (pointed or (recalled and recalled.found)):

@@ -209,8 +209,7 @@ class MemoryReader:
 
     def confirmed(self) -> MemoryAnswer | None:
         """Forget everything, as a message confirms; None if the last answer did not ask that."""
-        last = self._past.last_turn
-        if last is None or last.metadata.get("act") != "forget_all":
+        if not any(turn.metadata.get("act") == "forget_all" for turn in self._past.answered[:1]):
             return None
         self._past.forget_everything()
         return MemoryAnswer(self._phrases.all_forgotten, 1.0)
@@ -457,10 +456,11 @@ class MemoryReader:
     def _mentions(self, question: str, subject: str) -> MemoryAnswer:
         """The messages of the user that speak of something, and how many they are if that is asked."""
         about = memory_question(subject)
+        said = [*self._past.passages(subject), *self._questions(about, subject)] if about.terms else []
         held = [
             each
-            for each in self._past.passages(subject if about.terms else question)
-            if each.role == "user" and about.terms and len(_heard_in(each.text, about)) == len(about.terms)
+            for each in {one.message_id: one for one in said}.values()
+            if each.role == "user" and len(_heard_in(each.text, about)) == len(about.terms)
         ]
         if not held:
             return MemoryAnswer(self._phrases.never_said, 0.5, found=False)

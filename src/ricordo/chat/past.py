@@ -263,14 +263,16 @@ class Past:
         ]
 
     @cached_property
+    def answered(self) -> list[Turn]:
+        """The last turns of this session that were answered, newest first."""
+        turns = self._memory.store.turns.page(self._owner, self.session_id, last=_RECENT) if self.session_id else ()
+        return [each for each in reversed(turns) if each.answer and each.id != self._turn_id and not each.damage]
+
+    @property
     def last_turn(self) -> Turn | None:
-        """The turn of this session that was answered last, but for answers about an answer and small talk."""
-        if not self.session_id:
-            return None
-        turns = self._memory.store.turns.page(self._owner, self.session_id, last=_RECENT)
+        """The turn that was answered last, but for answers about an answer and small talk."""
         passed = LAST_ANSWER | SMALL_TALK
-        answered = (each for each in turns if each.answer and each.id != self._turn_id and not each.damage)
-        return next((each for each in reversed(list(answered)) if each.metadata.get("act") not in passed), None)
+        return next((each for each in self.answered if each.metadata.get("act") not in passed), None)
 
     def sources_of(self, turn: Turn) -> tuple[tuple[str, ...], list[MemoryPassage]]:
         """The chunks that an answer quoted, or that the answers quoted which it quoted, and the messages."""

@@ -202,6 +202,7 @@ class DialogueAct:
         return self.act == "question" and not self.unclear and one_clause
 
 
+@lru_cache(maxsize=1_024)
 def dialogue_act(message: str) -> DialogueAct:
     """The act of a message."""
     message = as_told(message)
@@ -210,9 +211,9 @@ def dialogue_act(message: str) -> DialogueAct:
     small = small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
-    if (rest := _after_greeting(spelled)) != spelled:  # "hi, how are you? I'm Ben"
-        act = dialogue_act(rest)
-        return replace(act, content=message) if act.act == "statement" else act
+    if rest := _beside_greeting(spelled):  # "hi, how are you? I'm Ben"
+        told = dialogue_act(rest)
+        return replace(told, content=message) if told.act == "statement" else told
     for whole, form in _WHOLE_ACTS.items():
         if form.fullmatch(plain):
             return DialogueAct(whole, message)
@@ -268,11 +269,11 @@ def _assistant_said(plain: str) -> re.Match[str] | None:
     return said
 
 
-def _after_greeting(message: str) -> str:
-    """A message without a question that only greets and stands before the rest."""
-    opening = next(iter(sentences(message, chat=True)), (0, 0))[1]
-    greets = message[:opening].rstrip().endswith("?") and small_talk(folded(message[:opening])) is not None
-    return message[opening:].strip() or message if greets else message
+def _beside_greeting(message: str) -> str:
+    """What a message says beside questions that only greet; empty if it holds no such question."""
+    said = [message[start:end].strip() for start, end in sentences(message, chat=True)]
+    left = [each for each in said if not (each.endswith("?") and small_talk(folded(each)) is not None)]
+    return " ".join(left) if len(left) < len(said) else ""
 
 
 def _opens_with_wh(plain: str) -> bool:

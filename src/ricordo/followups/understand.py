@@ -139,9 +139,11 @@ def _fixed_sentences(quotes: bool) -> re.Pattern[str]:
     fixed = []
     for own in (each.reader for each in languages()):
         alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell, own.feeling, own.gladness)
-        told = (own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said)
-        told += (own.forget_all, own.all_forgotten, own.no_wishes, own.no_origin, own.no_translation)
-        told += (own.no_other_words, own.mentions)
+        told = (
+            own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said,
+            own.forget_all, own.all_forgotten, own.no_wishes, own.no_origin, own.no_translation, own.no_other_words,
+            own.mentions,
+        )  # fmt: skip
         none = (*_refusals(own), own.unsure, own.no_more, own.no_talk)
         whole = () if quotes else (own.you_said, own.talk_user, own.known_line)
         quoting = (own.you_said, own.i_said, own.confirmed, own.nearest)

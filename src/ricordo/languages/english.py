@@ -945,7 +945,7 @@ FACTS = base.FactWords(
     standing_openers=(
         r"(?:(?:from|as of|starting) (?:now|today)|from here)(?: on(?:wards?)?)?(?: out)?|going forward|henceforth|in future"
     ),
-    wish_languages=rf"in (?:{_LANGUAGE}|welsh|irish|latin|danish|norwegian|finnish|scots)",
+    wish_languages=rf"(?:in|to) (?:{_LANGUAGE}|welsh|irish|latin|danish|norwegian|finnish|scots)",
     wish_lengths=r"short\w*|brief\w*|long\w*|lines?|sentences?|paragraphs?|words|concise\w*|detail\w*",
     wish_units=r"metric|imperial|celsius|fahrenheit|kilos?|pounds|miles|kilomet\w+|km|grams|ounces|inches|feet|cups",
     wish_marks=r"emojis?|smileys?|bullets?|bullet points?|lists?|tables?",
@@ -1155,7 +1155,7 @@ _TRADES = (
 DIALOGUE = base.DialogueWords(
     greetings=(
         r"i hope (?:you(?:'re| are)|u r|all is|everything(?:'s| is)) (?:doing |very |keeping )*(?:well|fine|ok(?:ay)?|good)|hi+|hello+|hey+a?|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up|what's up|sup|it's me(?: again)?|nice to meet you|are you there"
-        r"|you there|how(?:'s| is| are|'re) (?:you|it going|things|your day)(?: (?:doing|going|today))*"
+        r"|you there|how(?:'s| is| are|'re| r) (?:you|u|it going|things|your day)(?: (?:doing|going|today))*"
     ),
     thanks=(
         r"(?:many )?thanks?(?: you)?(?: (?:a (?:lot|bunch|million)|ever|so|very|much|again|indeed|kindly|all|everyone|anyway))*"
@@ -1167,7 +1167,7 @@ DIALOGUE = base.DialogueWords(
         r"|(?:i )?(?:gotta|got to|have to|must|need to) (?:go|run)(?: now)?\Z|have a (?:nice|good|great|lovely) (?:day|one|evening|night|weekend)"
     ),
     okays=(
-        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|(?:i )?got it|i see|makes sense|understood|noted|good to know|will do|sorry|al(?:l ?)?right(?: then)?|right|fine|sure|nice|lovely|brilliant|(?:nice|good) one|fair enough|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|wrong (?:person|chat|number|window)|that(?:'s| is"
+        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|(?:i )?got it|i see|makes sense|understood|noted|good to know|will do|sorry|al(?:l ?)?right(?: then)?|right|fine|sure|nice|lovely|brilliant|(?:nice|good) one|fair enough|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|well|anyway|so|wrong (?:person|chat|number|window)|that(?:'s| is"
         r"| will be|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
@@ -1211,7 +1211,7 @@ DIALOGUE = base.DialogueWords(
     leaving=r"(?:i |now i |well i |right i )?(?:must|have to|gotta|got to|need to|should|'d better|better|'ll|will) (?:go|run|dash|be off|leave|get going)\b|i(?:'m| am) off\b|off to\b",
     greeting_words=words("hello morning evening afternoon thanks thank goodbye"),
     stops=r"(?:please |you can |could you |ok |now )*(?:stop|quit|no need to|(?:don't|do not|you don't) (?:need|have) to|disregard|ignore|drop|cancel|undo)\b(?: about)?",
-    confirms=r"(?:(?:yes|yep|yeah|sure|ok(?:ay)?|please|do(?: it| so)?|go ahead|confirm(?:ed)?|i confirm|i do|i'm sure|delete|forget|erase|everything|it|all|of it)[ ,.!]*)+",
+    confirms=r"(?:yes|yep|yeah|i confirm|confirm(?:ed)?|go ahead|do it|(?:i'm |i am )?sure)(?:[ ,.!]+(?:please|do(?: it| so)?|go ahead|delete|forget|erase|everything|it|all|of it|(?:i )?confirm|i'm sure))*",
     points=r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|a single) (?:\w+ )?(?:points?|bullets?|lines?|sentences?|items?)",
     asked_one=r"question|ask(?:ed)?",
     message=r"message",
@@ -1226,7 +1226,7 @@ DIALOGUE = base.DialogueWords(
             r"(?:(?:idk|well|honestly|tbh|ugh|oh|sorry|today)\W+)*(?:i(?:'m| am)? (?:feel|feeling)|im feeling|i'm|im|i am|feeling|feelin)(?: (?:just|kinda|so|really|very|a bit|a little|quite|pretty|kind of|too|bit|always|still|all|rather))*"
             r" (?:sad|down|low|lonely|alone|tired|exhausted|depressed|anxious|nervous|stressed(?: out)?|worried|bored|scared|upset|awful|terrible|miserable|hopeless|overwhelmed|unhappy|fed up)"
             r"(?: (?:today|tonight|lately|right now|again|at the moment|these days|all the time|now|in the evenings?|at night|about (?:it|everything|life)))*"
-            r"|i (?:just )?(?:can't|cannot|cant) (?:take|do|cope with|stand) (?:it|this|this \w+)(?: any ?more| any longer)?|i (?:just )?(?:want to|wanna) cry|it(?:'s| is) (?:all )?too much(?: for me)?"
+            r"|(?:i(?:'ve)? (?:just )?had )?(?:such )?an? (?:really |very |so |pretty )?(?:bad|rough|hard|terrible|awful|horrible|tough) (?:day|night|week)(?: today)?|i (?:just )?(?:can't|cannot|cant) (?:take|do|cope with|stand) (?:it|this|this \w+)(?: any ?more| any longer)?|i (?:just )?(?:want to|wanna) cry|it(?:'s| is) (?:all )?too much(?: for me)?"
         ),
         "gladness": r"(?:(?:today|wow|oh)\W+)*(?:i'm|im|i am|i feel|feeling)(?: (?:so|very|really|super|just))* (?:happy|glad|excited|great|good|delighted|over the moon)(?: (?:today|now|right now|again))*",
         "forget_all": (
@@ -1239,7 +1239,7 @@ DIALOGUE = base.DialogueWords(
             r"|(?:list|show|show me|tell me|give me) (?:all )?(?:my|your|the) (?:standing )?(?:instructions?|rules)(?: i gave you)?)"
         ),
         "repeat": (
-            r"(?:(?:sorry|please|pardon|(?:can|could|would) (?:you|u)) )*(?:repeat(?: (?:that|it|this|yourself|what (?:you|u)(?: just)? said|your (?:last )?answer|the (?:last )?answer))?|say (?:that|it)(?= (?:again|once|one)))"
+            r"(?:(?:sorry|please|pardon|(?:can|could|would) (?:you|u))\W+)*(?:repeat(?: (?:that|it|this|yourself|what (?:you|u)(?: just)? said|your (?:last )?answer|the (?:last )?answer))?|say (?:that|it)(?= (?:again|once|one)))"
             r"(?: (?:again|once more|one more time|please|for me))*|come again|what did (?:you|u) (?:just )?say"
         ),
         "origin": (

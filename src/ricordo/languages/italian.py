@@ -1058,7 +1058,7 @@ FACTS = base.FactWords(
     ),
     standing_openers=r"d'ora in (?:poi|avanti)|da (?:ora|oggi|adesso|qui|domani|quest[oa'] ?(?:mese|settimana|anno))(?: in (?:poi|avanti))?",
     wish_languages=(
-        r"in (?:italiano|inglese|francese|tedesco|spagnolo|olandese|portoghese|russo|polacco|greco|turco|cinese|giapponese|arabo|rumeno|albanese|latino|dialetto)"
+        r"(?:in |all.|al )(?:italiano|inglese|francese|tedesco|spagnolo|olandese|portoghese|russo|polacco|greco|turco|cinese|giapponese|arabo|rumeno|albanese|latino|dialetto)"
     ),
     wish_lengths=r"brev\w+|cort[ioae]|lungh\w+|righe|riga|frasi|parole|paragrafi|sintetic\w+|dettagli\w*|concis\w+",
     wish_units=r"metric\w+|celsius|fahrenheit|chili|grammi|libbre|miglia|chilometri|km|once|pollici|tazze",
@@ -1331,7 +1331,7 @@ DIALOGUE = base.DialogueWords(
         r"|ciao+ ciao+|(?:ok|bene|va bene|grazie(?: mille)?|dai|allora) ciao+|(?:ora |adesso )?(?:devo andare|vado|scappo|stacco|ti (?:saluto|lascio))(?: (?:ora|adesso))?\Z"
     ),
     okays=(
-        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene(?: cosi)?|(?:tutto )?chiaro|ricevuto|ci sta|ha senso|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bell[ao](?: li)?|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande|(?:scusa |ops )?ho sbagliato (?:persona|chat|numero|finestra)"
+        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene(?: cosi)?|(?:tutto )?chiaro|ricevuto|ci sta|ha senso|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bell[ao](?: li)?|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande|beh|allora|dunque|(?:scusa |ops )?ho sbagliato (?:persona|chat|numero|finestra)"
         r"|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
@@ -1373,7 +1373,7 @@ DIALOGUE = base.DialogueWords(
     talk=(
         r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e(?! (?:\w+ )?fatto)|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti|detto|dette|trattato|fatto|visto"
         r"|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:parlavamo|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)|riassu\w+|riepilog\w+"
-        r"|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) (?:chiesto|detto|raccontato) (?:\w+ )?(?:la settimana|ieri|oggi|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra"
+        r"|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) (?:chiesto|detto|raccontato) (?:\w+ )?(?:la settimana|l'altra|l'ultima|la (?:volta )?scorsa|ieri|oggi|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra"
         r"|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo|ci eravamo|siamo) (?:rimasti|arrivati|fermati)|quali argomenti .*\b(?:abbiamo|trattato)"
     ),
     last_session=r"ultim[aoe] (?:volta|chat|conversazione|sessione|chiacchierata|incontro|lezione)|l'ultima|scorsa volta|volta scorsa|l'altra volta|(?:conversazione|chat|sessione|chiacchierata) (?:precedente|scorsa|passata)",
@@ -1587,7 +1587,7 @@ DIALOGUE = base.DialogueWords(
     leaving=r"(?:ora |adesso |io |che )?(?:vado|devo (?:andare|scappare|correre|lasciarti|lasciarla)|scappo|corro)\b",
     greeting_words=words("ciao buongiorno buonasera buonanotte salve grazie arrivederci"),
     stops=r"(?:per favore |ok |ora |adesso |puoi )*(?:smetti(?:la)?|smettere|basta|finiscila|lascia perdere|ignora|annulla|non serve|non c'e bisogno|non devi)\b(?: (?:piu|di|con|che))*",
-    confirms=r"(?:(?:si|certo|certamente|ok|va bene|per favore|prego|confermo|conferma|confermato|fallo|procedi|vai|sono sicur[oa]|dimentica|cancella|elimina|lo faccia|tutto)[ ,.!]*)+",
+    confirms=r"(?:si|certo|certamente|confermo|conferma(?:to)?|procedi|proceda|fallo|lo faccia|sono sicur[oa])(?:[ ,.!]+(?:si|certo|per favore|confermo|procedi|fallo|sono sicur[oa]|dimentica|cancella|elimina|tutto|grazie))*",
     points=r"(?:\d{1,2}|un[ao]?|due|tre|quattro|cinque|sei|sette|otto|nove|dieci) (?:\w+ )?(?:punt[oi]|righ[ea]|fras[ei]|riga)",
     asked_one=r"domanda|chiesto",
     message=r"messaggio",
@@ -1600,9 +1600,9 @@ DIALOGUE = base.DialogueWords(
         ),
         "feeling": (
             r"(?:(?:boh|uff\w*|oggi|ultimamente|onestamente|oddio|ah|eh|mah|stasera)\W+)*(?:(?:io )?(?:mi sento|sono|mi sto sentendo|sto))(?: (?:tanto|molto|un po'?|proprio|davvero|cosi|troppo|sempre|piu|gia|abbastanza))*"
-            r" (?:sol[oa]|triste|giu(?: di (?:morale|corda))?|male|malissimo|stanc[oa]|stanchissim[oa]|esaust[oa]|depress[oa]|ansios[oa]|agitat[oa]|stressat[oa]|preoccupat[oa]|a pezzi|in ansia|disperat[oa]|inutile|annoiat[oa]|spaventat[oa]|di cattivo umore|tristissim[oa])"
+            r" (?:sol[oa]|triste|giu(?: di (?:morale|corda))?|male|malissimo|stanc[oa](?: mort[oa])?|stanchissim[oa]|esaust[oa]|depress[oa]|ansios[oa]|agitat[oa]|stressat[oa]|preoccupat[oa]|a pezzi|in ansia|disperat[oa]|inutile|annoiat[oa]|spaventat[oa]|di cattivo umore|tristissim[oa])"
             r"(?: (?:oggi|stasera|la sera|di sera|la notte|di notte|ultimamente|in questi giorni|adesso|di nuovo|da morire|per tutto))*"
-            r"|mi annoio(?: (?:tanto|molto|da morire|a morte|un po'?))?|che (?:noia|tristezza|barba)|non ce la faccio(?: (?:piu|proprio))*(?: (?:con|a) (?:\S+ ?){1,5})?|sono stuf[oa](?: (?:di|con) (?:\S+ ?){1,5})?|mi (?:viene|vien) da piangere|ho voglia di piangere"
+            r"|ho (?:tanta |molta )?paura|(?:ho (?:avuto|passato) )?una (?:brutt|pessim|bruttissim)a (?:giornata|settimana|nottata|notte)(?: oggi)?|mi annoio(?: (?:tanto|molto|da morire|a morte|un po'?))?|che (?:noia|tristezza|barba)|non ce la faccio(?: (?:piu|proprio))*(?: (?:con|a) (?:\S+ ?){1,5})?|sono stuf[oa](?: (?:di|con) (?:\S+ ?){1,5})?|mi (?:viene|vien) da piangere|ho voglia di piangere"
         ),
         "gladness": r"(?:(?:oggi|evviva|wow)\W+)*(?:sono|mi sento)(?: (?:molto|tanto|cosi|proprio|davvero|troppo))* (?:felic\w+|content\w+|al settimo cielo|benissimo)(?: (?:oggi|adesso|ora))*",
         "forget_all": (

@@ -15,7 +15,7 @@ from typing import Literal
 from ricordo.languages.dates import PHRASE
 from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import fold, guess_language
+from ricordo.languages.text import as_told, fold, guess_language
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
 from ricordo.people.facts.clauses import (
     ADVERB,
@@ -163,6 +163,8 @@ def _addressed(claim: Claim) -> str:
 
 def message_claims(said: UserMessage, before: UserMessage | None = None, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claims of one message: by patterns, then what it commands to remember, then by judged clauses."""
+    if (content := as_told(said.text)) != said.text:
+        said = replace(said, text=content)
     dropped = [(at, at + len(each.quote)) for each in forget_commands(said) if (at := said.text.find(each.quote)) >= 0]
     matched = [claim for claim in claims_in_message(said, zone) if not _within(said, claim, dropped)]
     if _PLAYS.search(stated_text(said.text)) or (before and _PLAYS.search(stated_text(before.text))):
