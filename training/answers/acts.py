@@ -1,8 +1,8 @@
 """Trains the small networks that tell whether a message without a question mark asks (`people/facts/asks.npz`).
 
-Labelled messages go in: `acts_{en,it}.txt`, what `acts_frames.txt` composes, the clauses of `training/facts`, the pairs of
-this folder, follow-ups, and the talk of `--talk` (folder of `talk/` and `cases/`). Each is read as written, in lower case
-or as a hasty writer types. Lines of `acts_*.txt` and clauses with crc32(key) % 3 == 0 are the untouched third: only counted.
+Labelled messages go in: `acts_{en,it}.txt`, what `acts_frames.txt` composes, the clauses of `training/facts`, the pairs
+of this folder, follow-ups, and the talk of `--talk` (folder of `talk/` and `cases/`). Each is read as written, in lower
+case or as a hasty writer types. Lines of `acts_*.txt` and clauses with crc32(key) % 3 == 0 are the untouched third.
 """
 
 import argparse
@@ -26,6 +26,8 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "training/facts")]
 
 from voices import bare, hasty, plain  # noqa: E402
 
+from ricordo.chat.question import folded  # noqa: E402
+from ricordo.languages.registry import AnyLanguage  # noqa: E402
 from ricordo.people.facts import judge  # noqa: E402
 
 LANGUAGES = ("en", "it")
@@ -35,10 +37,11 @@ TELLS_NOTHING = frozenset(
     ("state", "opinion_on_answer", "joke", "reported", "third_stranger", "past_closed", "smalltalk", "hypothesis",
      "idiom", "third person", "general truth")
 )  # fmt: skip
+BARE = 0.1  # weight of a question that is written like a statement: Italian, without a word that asks
 WEIGHTS = {"own": 3.0, "composed": 0.8, "clause": 1.2, "message": 0.7, "said": 1.0, "asked": 0.4}
 COMPOSED = 14_000  # composed messages of each language
 LONGEST = 40  # words
-HASHES, DIMENSIONS, CHANNELS, HIDDEN = 4_096, 12, 56, 48
+HASHES, DIMENSIONS, CHANNELS, HIDDEN = 2_048, 10, 56, 48
 BATCH, ROUNDS, RATE = 256, 6, 4e-3
 SUBJECT = re.compile(r"^(?:I'm|I've|I|We've|We're|We) (?=\w+ \w)")  # left out in haste: "got a cat"
 ARTICLES = {"dello ": "lo ", "dell'": "l'", "della ": "la ", "del ": "il ", "di ": ""}
@@ -57,6 +60,14 @@ class Row(NamedTuple):
     def untouched(self) -> bool:
         """Whether it is only counted."""
         return self.source in ("own", "clause", "message") and zlib.crc32(self.key.encode()) % 3 == 0
+
+
+_CUES = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b|\W*(?:<dialogue.tell_me>)|\bo\b|\b(?:mica|caso)\b", flags=0)
+
+
+def is_bare(row: Row) -> bool:
+    """Whether only its question mark told that it asks."""
+    return row.lang == "it" and row.asks and row.text.endswith("?") and _CUES.search(folded(row.text)) is None
 
 
 def clean(text: str) -> str:
@@ -270,7 +281,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--talk", type=Path, help="folder with talk/ and cases/")
     parser.add_argument("--out", type=Path, default=ROOT / "src/ricordo/people/facts/asks.npz")
-    parser.add_argument("--networks", type=int, default=2)
+    parser.add_argument("--networks", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -287,7 +298,7 @@ def main() -> int:
     tokens = [judge.token_rows(text, None, (), model.word_id)[0] for _, text in written]
     vectors = torch.from_numpy(model.vectors(np.arange(len(model.words) + 1)))
     asks = np.array([float(row.asks) for row, _ in written])
-    weights = np.array([WEIGHTS.get(row.source, 0.7) for row, _ in written])
+    weights = np.array([WEIGHTS.get(row.source, 0.7) * (BARE if is_bare(row) else 1.0) for row, _ in written])
     kept = np.array([row.untouched for row, _ in written])
     learned_at = np.flatnonzero(~kept)
     print(f"{len(learned_at)} messages, {int(kept.sum())} untouched", flush=True)

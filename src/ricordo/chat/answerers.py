@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
 from ricordo.chat.material_reader import read, words_of
-from ricordo.chat.memory_reader import CONFIRMS, MemoryAnswer, MemoryReader
+from ricordo.chat.memory_reader import CONFIRMS, MemoryAnswer, MemoryReader, says_nothing_new
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
 from ricordo.chat.question import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Chunk
 
 log = logging.getLogger("ricordo")
+_CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
 _NEEDS_HELP = AnyLanguage(r"\b(?:<dialogue.wanted:help>)\b", flags=0)
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
@@ -127,8 +128,8 @@ class Reader:
         if task.past is None:
             return self._from_material(task)
         act = task.act or dialogue_act(task.question)
-        told = bool(facts_of_message(task.question)) if act.about_oneself or act.unclear else False
-        states = act.about_oneself and told
+        informs = (act.act == "statement" or act.unclear) and bool(facts_of_message(task.question))
+        states = act.about_oneself and informs
         if act.act == "statement" and not states and dialogue_act(task.standalone or "").act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
         asks = act.act == "question" and task.question.rstrip().endswith("?")
@@ -152,12 +153,15 @@ class Reader:
             return self._from_memory(reader().again(act), act)
         if act.act == "wishes":
             return self._from_memory(reader().wishes(), act)
-        if act.act == "statement" and act.unclear and not told and (known := reader().known(task.question)):
-            return self._from_memory(known, DialogueAct("question", task.question))
+        if act.act == "statement" and act.unclear and not informs:
+            held = reader().recall(task.question)
+            if held and says_nothing_new(task.question, held):
+                return self._from_memory(held, DialogueAct("question", task.question))
+        orders = act.act in ("statement", "question") and "?" not in plain and _CREATION.match(plain)
+        if act.act in ("about_you", "hijack") or (orders and not informs and not task.chunks):
+            return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
         if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):
             return self._from_memory(reader().acknowledge(act), act)
-        if act.act in ("about_you", "hijack"):
-            return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
         if act.act == "talk":
             return self._from_memory(reader().talk(task.question), act)
         if act.act in ("claim", "own_claim"):
@@ -176,7 +180,7 @@ class Reader:
         if task.standalone and not (pointed or (recalled and recalled.found)):
             again = reader().recall(task.standalone)
             recalled = recalled if recalled and not _speaks_of_it(again, recalled, task.question) else again
-        if act.unclear and told and not (material.cited or (recalled and recalled.found)):
+        if act.unclear and informs and not (material.cited or says_nothing_new(task.question, recalled)):
             stated = DialogueAct("statement", task.question, about_oneself=True)
             return self._from_memory(reader().acknowledge(stated), stated)
         if recalled is None and not task.chunks and task.past.is_empty:

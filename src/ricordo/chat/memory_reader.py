@@ -32,6 +32,7 @@ from ricordo.chat.question import (
     FIRST_PERSON,
     SMALL_TALK,
     STATED,
+    WH,
     DialogueAct,
     MemoryQuestion,
     dialogue_act,
@@ -87,7 +88,6 @@ _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+
 _OWN = {group: AnyLanguage(rf"<dialogue.held:own_{group}>", flags=0) for group in ("work", "home")}
 _CORRECTED = AnyLanguage(r"^\W*(?:<dialogue.corrections>)", flags=0)
 _THIRD_PERSON = AnyLanguage(r"\W*(?:<dialogue.held:third_person>)\s")
-_CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
 _INTRODUCTION = AnyLanguage(r"\W*(?:<dialogue.wanted:introduction>)\b", flags=0)
 _ENDS = [AnyLanguage(rf"\b(?:<dialogue.wanted:{end}_said>)", flags=0) for end in ("first", "last")]
 # Words of a question that its answer need not repeat, by what it wants.
@@ -170,8 +170,6 @@ class MemoryReader:
             phrase = said.standing if wishes else said.noted
         if phrase != said.standing and learned and all(fact.addressed for fact in learned):
             return MemoryAnswer(phrase.replace("{quote}", _listed(learned)), 1.0)
-        if act.act == "statement" and not learned and _CREATION.match(folded(act.content)):
-            return MemoryAnswer(said.nothing_yet, 1.0)
         if not said_facts and announces(act.content):
             return self.small_talk(DialogueAct("okay", act.content))
         words = MessageWords.of(act.content)
@@ -308,16 +306,6 @@ class MemoryReader:
             chosen += [each for each in found[:_MOST_QUOTES] if not lacks_detail(asked, [each])][:1]
         answer = self._quoted(chosen, asked, findings.answered, earlier=earlier)
         return answer if certain else replace(answer, text=f"{self._phrases.unsure}\n{answer.text}", found=False)
-
-    def known(self, message: str) -> MemoryAnswer | None:
-        """The certain answer to a message that tells nothing new: all its words were said, and more with them."""
-        recalled = self.recall(message)
-        if recalled is None or not recalled.found:
-            return None
-        asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
-        heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
-        adds = any(not frozenset(words.plain) <= asked.words for words in said)
-        return recalled if adds and _needed(asked, asked.wanted) <= heard_of else None
 
     def _chosen(
         self, found: Sequence[ScoredMemory], findings: Findings, asked: MemoryQuestion, earlier: bool
@@ -587,6 +575,17 @@ def _heard_in(text: str, asked: MemoryQuestion) -> frozenset[int]:
 def _is_told_of_user(passage: "MemoryPassage") -> bool:
     """Whether a message that a fact was learned from may be told as what the user said of themselves."""
     return dialogue_act(passage.text).act not in (*SMALL_TALK, "about_you", "hijack")
+
+
+def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
+    """Whether an answer is certain and holds all words of a message, with more: so the message asks for it."""
+    if recalled is None or not recalled.found:
+        return False
+    asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
+    heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
+    asking = [forms(word) for word in asked.words if WH.fullmatch(word)]  # "wheres" is no word of an answer
+    unheard = [at for at in _needed(asked, asked.wanted) - heard_of if asked.terms[at] not in asking]
+    return not unheard and any(not asked.words.issuperset(words.plain) for words in said)
 
 
 def _listed(facts: Sequence["SaidFact"]) -> str:

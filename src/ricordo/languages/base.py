@@ -284,7 +284,7 @@ class DialogueWords:
     question_leads: str = "and"
     relatives: str = ""  # words for one relative each
     paid_for: str = ""  # before what an amount is paid for
-    asking_ends: str = ""  # the end of a question that begins with what it is about ("il mio lavoro qual è")
+    statement_openings: str = ""  # beginnings of statements without a question mark ("my sister, who lives in Rome, …")
     # Polite forms and the familiar ones that they stand for: how an order opens, and inside a question; what may stand
     # before such an order, and the polite orders that ask to be told something.
     polite: Mapping[str, str] = field(default_factory=dict)
@@ -301,9 +301,8 @@ class DialogueWords:
     subordinate: str = ""  # the opening of a statement that looks like a question: "when I was a girl"
     remember_that: str = ""  # the end of an order to remember that tells what
     # Leave-taking that goes on ("I must go and …"), words of greetings that may be misspelt, an order to end a wish,
-    # a yes to what was asked for, acts of a whole message, points that a summary may have, words for a question
-    # and for a message of the user's, and how often or whether
-    # ever something was mentioned.
+    # a yes to what was asked for, acts of a whole message, points that a summary may have, words for a question and
+    # for a message of the user's, and how often or whether ever something was mentioned.
     leaving: str = ""
     greeting_words: Words = frozenset()
     stops: str = ""

@@ -1181,7 +1181,7 @@ DIALOGUE = base.DialogueWords(
         r"|(?:what|which|how|when|where|who) (?:\w+ ){0,2}(?:do|does|did|can|could|should|is|are|would|will) (?:i|you|u|we|it|they|the|my|a|an)\b"
         r"|(?:can|could|should|would|will|do|does|did|is|are|any) (?:i|you|u|we|it|they|there|the|my|idea|ideas|tips|advice|suggestions)\b"
     ),
-    asking_ends=r"(?:is|are|was|were) (?:what|when|where|who)(?: again)?",
+    statement_openings=r"(?:my|our) (?:\w+ ){0,2}\w+, (?:who|which)\b|(?:finally|at last)\b",
     wh_words=r"what|whats|wat|wot|wats|wen|wens|which|wich|who|whos|whom|whose|where|wheres|when|whens|why|how",
     tell_me=(
         r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)|give me|list|explain|describe|name|define|compare|show me|summari[sz]e|sum up"
@@ -1266,7 +1266,7 @@ DIALOGUE = base.DialogueWords(
         r"didn't you|did you not|right|correct|yes|yeah|no|remember|abi|innit|haven't you|as i recall|if i'm not mistaken|isn't it|is that right|is that so|true|me|that|to|you|u|about|also|and"
     ),
     talk=(
-        r"(?:what|how) (?:was|were) .*\bour (?:last|previous)|what (?:did|have|were|was|had) (?:we|you and i) (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do|done|say|said|cover\w*|chat\w*|go over|gone over|on about|work\w*|look\w*"
+        r"what (?:did|have|were|was|had) (?:we|you and i) (?:(?:just|last|been) )?(?:talk\w*|spe?a?o?k\w*|discuss\w*|do|done|say|said|cover\w*|chat\w*|go over|gone over|on about|work\w*|look\w*"
         r"|stud\w*|do(?:ne|ing)?)|summar(?:y|ies|i[sz]e)|sum up|recap|wrap up|what happened .*\b(?:chat|conversation|session)|(?:what|which) (?:was|were) .*\b(?:our|the) .*\b(?:conversation|chat"
         r"|talk|session|discussion)s?\b|what (?:did|have|had) i (?:ask\w*|want\w* to know|sa(?:y|id)|tell you|told you) (?:you )?(?:\w+ )?(?:about|last|yesterday|today|on|in|so far)\b"
         r"|what(?:'s| is| was) .*\b(?:(?:yesterday|today)'s|(?:our|the) last) (?:chat|conversation|talk|session)|our (?:last|latest|most recent|previous"

@@ -67,6 +67,7 @@ _OF_OTHERS = AnyLanguage(r"\b(?:<facts.others_want>)\b")
 _ASKS_FROM_NOW = AnyLanguage(r"\W*(?:<facts.polite>)\b.*\b(?:<facts.standing_openers>)\W*$")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
 _CLOSES = AnyLanguage(r"\W*(?:<dialogue.okays>|<dialogue.thanks>|<dialogue.farewells>)\W*", flags=0)
+_POLITE_REQUEST = AnyLanguage(r"\W*(?:<dialogue.polite_requests>)\b", flags=0)
 _ASKS_YES = AnyLanguage(r"[,;]\s*(?:<statements.tag_questions>)$", flags=0)  # "…, right?"
 _THANKED = AnyLanguage(r"\W*(?:<facts.thanks>)\b")
 FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
@@ -363,7 +364,7 @@ def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     said = fold(flat[start:end])
     if flat[end : end + 1] == "?" and (_TOLD_BEFORE.search(said) or _ASKS_YES.search(said)):
         return True
-    if _CLOSES.fullmatch(fold(words)):
+    if _CLOSES.fullmatch(fold(words)) or _POLITE_REQUEST.match(fold(words)):
         return True
     once = clause.label == _WISH and clause.wish < _SURE_WISH and _REQUEST.match(fold(words)) is not None
     return not lasts and (once or _ANNOUNCES.fullmatch(words) is not None)
