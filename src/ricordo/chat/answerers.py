@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("ricordo")
 _CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
 _NEEDS_HELP = AnyLanguage(r"\b(?:<dialogue.wanted:help>)\b", flags=0)
+LONGEST_YES = 60  # letters of a message that only says yes
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
@@ -145,7 +146,7 @@ class Reader:
             explained = self._from_material(replace(task, question=plain[unclear.end() :]), act.act)
             if explained.cited:
                 return explained
-        if CONFIRMS.fullmatch(plain) and (done := reader().confirmed()):
+        if len(plain) <= LONGEST_YES and CONFIRMS.fullmatch(plain) and (done := reader().confirmed()):
             return self._from_memory(done, DialogueAct("forget", task.question))
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)

@@ -168,6 +168,7 @@ _THIRD = AnyLanguage(r"\b(?:<dialogue.said_third>)\b", flags=0)
 _NO_SUBJECT = AnyLanguage(r"\W*(?:(?:<dialogue.said_leads>)\b[\s,.!?]*)*", flags=0)
 _SUBJECT_BEHIND = AnyLanguage(r"(?:<dialogue.said_behind>)", flags=0)
 STOPS = AnyLanguage(r"\W*(?:<dialogue.stops>)", flags=0)
+_LONGEST_WHOLE, _FARTHEST_CLAIM = 240, 40  # letters of a whole act, and before "you said"
 _SUBORDINATE = AnyLanguage(r"\W*(?:<dialogue.subordinate>)", flags=0)
 _THAT = AnyLanguage(r"\b(?:<dialogue.remember_that>)\W*$", flags=0)
 _WHOLE_ACTS = {act: AnyLanguage(rf"\W*(?:<dialogue.whole:{act}>)\W*", flags=0) for act in _WHOLE}
@@ -214,9 +215,9 @@ def dialogue_act(message: str) -> DialogueAct:
     if rest := _beside_greeting(spelled):  # "hi, how are you? I'm Ben"
         told = dialogue_act(rest)
         return replace(told, content=message) if told.act == "statement" else told
-    for whole, form in _WHOLE_ACTS.items():
-        if form.fullmatch(plain):
-            return DialogueAct(whole, message)
+    short = plain if len(plain) <= _LONGEST_WHOLE else ""
+    if whole := next((act for act, form in _WHOLE_ACTS.items() if form.fullmatch(short)), None):
+        return DialogueAct(whole, message)
     if FORGET_LAST.fullmatch(plain):
         return DialogueAct("forget", "")
     if not plain.endswith("?") and (order := _FORGET.match(plain)):
@@ -231,7 +232,7 @@ def dialogue_act(message: str) -> DialogueAct:
     ):
         return DialogueAct("talk", message)
     wh = asks and _opens_with_wh(plain)
-    if not wh and (said := _assistant_said(plain)) and said.start() <= 40:
+    if not wh and (said := _assistant_said(plain)) and said.start() <= _FARTHEST_CLAIM:
         return DialogueAct("claim", message)
     if not wh and "?" in plain and _I_SAID.search(plain):
         return DialogueAct("own_claim", message)
@@ -265,8 +266,8 @@ def _assistant_said(plain: str) -> re.Match[str] | None:
     """Where a message says that the assistant said something; «il dottore mi ha detto» has another subject."""
     said = _YOU_SAID.search(plain)
     if said and _THIRD.search(said[0]):
-        of_other = not _NO_SUBJECT.fullmatch(plain[: said.start()]) or _SUBJECT_BEHIND.match(plain[said.end() :])
-        return None if of_other else said
+        alone = said.start() <= _FARTHEST_CLAIM and _NO_SUBJECT.fullmatch(plain[: said.start()])
+        return said if alone and not _SUBJECT_BEHIND.match(plain[said.end() :]) else None
     return said
 
 
