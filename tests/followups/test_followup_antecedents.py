@@ -154,3 +154,54 @@ def test_likeness_is_known_for_common_words() -> None:
     assert nearest(("guitar",), ("ukulele",)) > 0.5 > nearest(("plants",), ("bedroom",))
     assert nearest(("madre",), ("mother",)) > 0.5
     assert nearest(("xqzv",), ("mother",)) == 0.0
+
+
+BAKERY = PastTurn(
+    1, "Who runs the bakery on Mill Street?", "Nadia took over from her uncle Tom. She kept the rye loaf."
+)
+
+
+@pytest.mark.parametrize(
+    ("turn", "question", "standalone"),
+    [
+        (BAKERY, "Is he retired?", "Is Tom retired (Mill Street)?"),
+        (
+            PastTurn(1, "Can police hold people long in Scotland?", "Twelve hours, or more by a senior officer."),
+            "On what grounds can he do that?",
+            "On what grounds can he do that (Scotland)?",
+        ),
+        (
+            PastTurn(1, "Who discovered penicillin?", "It was noticed in London in 1928."),
+            "Did they get a prize?",
+            "Did they get a prize (penicillin)?",
+        ),
+        (
+            PastTurn(1, "My tomato leaves have spots.", "Pick them off by hand."),
+            "How often should I do it?",
+            "How often should I do it (tomato)?",
+        ),
+    ],
+)
+def test_a_pronoun_gives_way_to_what_it_can_mean(turn: PastTurn, question: str, standalone: str) -> None:
+    """ "He" is no woman and no place, "they" are several, "do it" names an action: else the words stand in brackets."""
+    assert resolve(question, [turn]).standalone == standalone
+
+
+def test_it_is_no_person() -> None:
+    """What the talk shows to be a person's name does not stand for "it"."""
+    turn = PastTurn(1, "Who was Vera Lynn?", "Vera Lynn was an English singer. She toured Burma with a piano.")
+    assert "Was Vera Lynn" not in resolve("Was it heavy?", [turn]).standalone
+
+
+def test_a_name_takes_its_gender_from_the_talk() -> None:
+    """ "Il padre Orazio" is a man, "Artemisia" a woman."""
+    turn = PastTurn(1, "Parlami di Artemisia Gentileschi.", "Nacque a Roma e la istruì il padre Orazio.")
+    assert "Orazio" in resolve("Anche lui era famoso?", [turn]).standalone
+
+
+def test_rivals_of_what_is_meant_are_not_added() -> None:
+    """ "The brighter one" is one of two phones: the other stays out of the question."""
+    turn = PastTurn(1, "The Pixel 9 or the Galaxy S24?", "The Pixel is smaller. The Galaxy has the brighter screen.")
+    standalone = resolve("What does the brighter one cost?", [turn]).standalone
+    assert "Galaxy" in standalone
+    assert "Pixel" not in standalone

@@ -257,7 +257,13 @@ def test_what_is_told_one_after_the_other_is_a_list(language: FollowUpWords, ans
         ("Which plants like a dark bathroom?", "No, I said bedroom.", "Which plants like a dark bedroom?"),
         ("Where can I learn the guitar?", "i meant the ukulele", "Where can I learn the ukulele?"),
         ("What is a good name for a girl puppy?", "It's a boy, actually.", "What is a good name for a boy puppy?"),
-        ("Can I see owls in Norway?", "In Sweden, I should have said.", "Can I see owls In Sweden?"),
+        ("Can I see owls in Norway?", "In Sweden, I should have said.", "Can I see owls in Sweden?"),
+        ("Plan me a weekend in Porto.", "Three days, not a weekend.", "Plan me three days in Porto."),
+        ("Who fixes a dripping boiler?", "not the boiler, the radiator", "Who fixes a dripping radiator?"),
+        ("My tomato leaves are yellow.", "sorry, potato leaves, not tomato", "My potato leaves are yellow."),
+        ("Come faccio la pasta per sei?", "Non siamo in sei, siamo in dodici", "Come faccio la pasta per dodici?"),
+        ("Devo andare da Bologna a Lecce.", "da Modena, non da Bologna", "Devo andare da Modena a Lecce."),
+        ("Vorrei un cane tranquillo.", "Un gatto, non un cane", "Vorrei un gatto tranquillo."),
     ],
 )
 def test_a_correction_takes_the_place_of_what_is_like_it(asked: str, question: str, standalone: str) -> None:
@@ -295,3 +301,25 @@ def test_an_order_to_forget_the_last_thing_needs_nothing(said: str) -> None:
     """What the order means is what was said last; nothing is added to it."""
     past = talk(("Why does bread go stale?", "Because the starch forms crystals."))
     assert resolve(said, past).standalone == said
+
+
+@pytest.mark.parametrize(
+    ("asked", "part", "standalone"),
+    [
+        ("How thick is concrete for a shed?", "For a driveway?", "How thick is concrete for a driveway?"),
+        ("How much water does a dishwasher use?", "A washing machine?", "How much water does a washing machine use?"),
+        ("Che tempo fa a Lisbona a marzo?", "E ad agosto?", "Che tempo fa a Lisbona ad agosto?"),
+    ],
+)
+def test_a_part_agrees_at_its_seams(asked: str, part: str, standalone: str) -> None:
+    """What the part and the rest have in common stands once, and its first letter is that of the sentence."""
+    assert resolve(part, talk((asked, "Dipende."))).standalone == standalone
+
+
+@pytest.mark.parametrize(
+    "said", ["Gli operai finirono in prigione?", "L'apparecchio consuma molto?", "Finirono presto?"]
+)
+def test_a_clause_replaces_nothing(said: str) -> None:
+    """An Italian verb is known by its form, so that a clause is not taken for a part of the last question."""
+    found = resolve(said, talk(("Parlami dell'incendio della Fenice.", "Accadde nel 1996 a Venezia."))).standalone
+    assert found.startswith(said.rstrip("?"))

@@ -6,7 +6,8 @@ from hypothesis import given
 
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import Pick, main_kind
-from ricordo.languages.text import followup_languages, language_of, stems
+from ricordo.languages.italian import FOLLOWUPS as ITALIAN
+from ricordo.languages.text import followup_languages, language_of, split_words, stems, words_in
 
 
 @given(any_text)
@@ -22,6 +23,16 @@ def test_no_text_raises_and_spans_are_true(question: str) -> None:
 def test_the_same_question_gives_the_same_references(question: str) -> None:
     """Parsing depends on the text alone."""
     assert parse(question) == parse(question)
+
+
+@given(any_text)
+def test_words_are_split_where_they_stand(text: str) -> None:
+    """Each token is what stands at its place, and the words are the same without their places."""
+    line = split_words(text)
+    assert [token.word for token in line.tokens] == [text[token.start : token.end].lower() for token in line.tokens]
+    assert line.text == " ".join(token.word for token in line.tokens)
+    assert all(line.text.startswith(token.word, at) for token, at in zip(line.tokens, line.starts, strict=False))
+    assert words_in(text) == line.words == tuple(token.word for token in line.tokens if token.is_word)
 
 
 @pytest.mark.parametrize(
@@ -127,3 +138,17 @@ def test_a_text_without_signs_keeps_the_language_of_the_talk() -> None:
 def test_every_pattern_of_a_table_compiles(language: object) -> None:
     """All patterns of a language are valid and named after their fields."""
     assert language.patterns  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "said", ["Come la rendo asincrona?", "chi la trovò?", "Come lo regalo a un'amica?", "Dov'è sepolto?"]
+)
+def test_a_clitic_is_no_article_before_a_verb(said: str) -> None:
+    """ "La" before a word that no noun of its gender ends like stands for something: the cue is found."""
+    assert parse(said, language=ITALIAN)
+
+
+@pytest.mark.parametrize("said", ["Perché i gatti fanno le fusa?", "Come si lava la mano ferita?"])
+def test_an_article_before_a_noun_is_no_clitic(said: str) -> None:
+    """Nouns that end otherwise than most of their gender stay nouns."""
+    assert not parse(said, language=ITALIAN)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recall_samples import EMBEDDER, NOW, START, index_of, message, rows, said
 
 from ricordo.recall import index as index_module
-from ricordo.recall.index import OwnerIndex, Row
+from ricordo.recall.index import Links, OwnerIndex, Row, highest
 from ricordo.recall.ranking import Filters, RankedMessage, RecallQuestion, rank, rank_all
 
 
@@ -267,6 +267,30 @@ def test_many_messages_are_ranked_as_few_are(monkeypatch: pytest.MonkeyPatch) ->
     found = [ask(many, question)[0].message_id for question in texts[:20]]
     assert sum(one == other for one, other in zip(exact, found, strict=True)) >= 19
     assert ask(many, texts[599])[0].message_id == "599"
+
+
+@given(st.integers(0, 2_000), st.integers(1, 80), st.integers(0, 2**32), st.sampled_from([1, 4, 1_000_000]))
+def test_the_highest_scores_are_found_without_sorting_all(count: int, places: int, seed: int, kinds: int) -> None:
+    """The score at a place from the top, with ties and with scores that count for nothing, is that of a sorted list."""
+    chance = np.random.default_rng(seed)
+    scores = chance.integers(0, kinds, count).astype(np.float32)
+    scores[chance.random(count) < 0.3] = -np.inf
+    wanted = np.sort(scores)[-places] if places < count else -np.inf
+    assert highest(scores, places) == wanted
+
+
+@given(st.lists(st.integers(0, 3), max_size=60))
+def test_neighbours_are_added_as_links_name_them(sessions: list[int]) -> None:
+    """Whether a session stands in one piece or between others: what stands beside a row is added in one order."""
+    before, after, newest = [-1] * len(sessions), [-1] * len(sessions), dict[int, int]()
+    for row, session in enumerate(sessions):
+        if session in newest:
+            before[row], after[newest[session]] = newest[session], row
+        newest[session] = row
+    values = np.random.default_rng(1).random(len(sessions), dtype=np.float32)
+    links = Links(values, np.array(before, dtype=np.int32), np.array(after, dtype=np.int32))
+    rows = np.arange(len(sessions))
+    assert links.around(slice(0, len(sessions)), values).tolist() == links.around(rows, values).tolist()
 
 
 def test_owners_share_nothing() -> None:

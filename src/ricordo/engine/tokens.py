@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CUT_MARK = "..."
 LONGEST_PIECE = 65_536  # characters; a tokenizer takes seconds for a million characters without a word
 PRECISION = 128  # characters; the end of a very long prefix is not searched more exactly
-COUNTED, MOST_COUNTED = 1_024, 2_000  # texts whose counts are cached, and their most characters
+COUNTED, MOST_COUNTED = 4_096, 2_000  # texts whose counts are cached, and their most characters
 SEAM = 2  # tokens by which the sum of two parts may differ from the whole
 Key = TypeVar("Key")
 

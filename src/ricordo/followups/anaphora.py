@@ -161,6 +161,10 @@ def _is_clitic(line: WordSpans, language: FollowUpWords, index: int) -> bool:
         return True
     onset, after = language.onset_article.get(word), line.word(index + 2)
     article = word != "li" if onset is None else re.match(onset, following) is not None
+    gender, number = language.article_forms.get(word, ("", ""))
+    asks = "?" in line.text or not language.question_words.isdisjoint(line.words)  # else it may only tell something
+    verbal = {"fs": "oòì", "fp": "oòì", "mp": "oaeòì"}.get(gender + number, "") if asks and onset is None else ""
+    article = article and (following[-1:] not in verbal or not verbal or following in language.feminines)
     if following in language.clitic_hosts:
         return not (article and after in language.links and after in language.contracted)  # "gli usi del mirto"
     return not article
@@ -201,7 +205,8 @@ def _answered_after(line: WordSpans, language: FollowUpWords, index: int) -> boo
     for at in range(index + 1, end):
         article, tail = line.word(at), range(at, end + 1)
         apart = line.word(at - 1) == "," and article in language.articles
-        if not (apart or article in announced) or article in language.prepositions:
+        governed = article in language.prepositions or line.word(at - 1) in language.prepositions
+        if governed or not (apart or article in announced):
             continue
         if not _content_at(line, language, at + 1) or not any(_names(line, language, i) for i in tail):
             continue
@@ -271,7 +276,12 @@ def _without_subject(line: WordSpans, language: FollowUpWords) -> ReferenceCue |
     if len(line.words) > _LONGEST_PREDICATE or any(word in language.second_person for word in line.words):
         return None
     spoken = language.patterns["third_person"].fullmatch
-    verb = next((at for at, t in enumerate(line.tokens) if not (t.capital and at) and spoken(t.word)), None)
+    several = language.patterns["plural_verb"].fullmatch
+    forms = [
+        spoken(t.word) or (line.word(at - 1) in language.verb_markers and several(t.word))
+        for at, t in enumerate(line.tokens)
+    ]
+    verb = next((at for at, t in enumerate(line.tokens) if forms[at] and not (t.capital and at)), None)
     asks = "?" in line.text or any(_asks_with(line, language, at) for at in range(4))
     if verb is None or not asks or not language.person_words.isdisjoint(line.words):
         return None
@@ -307,8 +317,7 @@ def _without_subject(line: WordSpans, language: FollowUpWords) -> ReferenceCue |
     agrees = following if following not in language.auxiliaries else line.word(verb + 2)
     told = word in language.copulas or word in language.subject_follows
     gender = {"a": "f", "o": "m", "e": "f", "i": "m"}.get(agrees[-1:], "") if told and len(agrees) > 3 else ""
-    several = language.patterns["plural_verb"].fullmatch(word) is not None
-    return replace(_whole(line, 0.6), zero=True, plural=several, gender=gender)
+    return replace(_whole(line, 0.6), zero=True, plural=several(word) is not None, gender=gender)
 
 
 def _asks_with(line: WordSpans, language: FollowUpWords, at: int) -> bool:
@@ -377,7 +386,7 @@ def _opened(line: WordSpans, language: FollowUpWords, groups: dict[str, str | No
     if not rest:
         return None
     words = rest.split()
-    complete = any(word in language.verbs or word in language.auxiliaries for word in words)
+    complete = any(word in language.verbs or word in language.auxiliaries for word in words) or _acts(line, language)
     if len(words) > _FRAGMENT_WORDS or complete or _asks_after_subject(words, language):
         return None
     return replace(_whole(line, 0.8), part=_part(line, language, len(words)))
@@ -411,6 +420,8 @@ def _fragment(line: WordSpans, language: FollowUpWords, clause: str) -> bool:
     words = clause.split()
     if not line.text.endswith("?") or len(words) > 5 or any(_completes(word, language) for word in words):
         return False
+    if _acts(line, language):
+        return False
     governed = language.articles - language.contracted.keys() if language.article_forms else frozenset[str]()
     if any(line.word(at + 1) in governed and _content_at(line, language, at) for at in range(len(line.tokens) - 2)):
         return False  # "l'acido rovina il silicone"
@@ -424,6 +435,31 @@ def _fragment(line: WordSpans, language: FollowUpWords, clause: str) -> bool:
         and (not waits or len(words) == 1)
         and language.clause_words.isdisjoint(words[:-1])
     )
+
+
+def _acts(line: WordSpans, language: FollowUpWords) -> bool:
+    """Whether a word that no table knows is a verb by its form: "gli operai finirono", "l'apparecchio consuma"."""
+    if not language.article_forms or not language.question_words.isdisjoint(line.words):
+        return False
+    for at, token in enumerate(line.tokens):
+        if not token.is_word or (token.capital and at) or not is_content(language, token.word):
+            continue
+        before = line.word(at - 1)
+        noun = before in language.determiners or before in language.demonstrative or before in language.prepositions
+        spoken = language.patterns["third_person"].fullmatch(token.word) is not None
+        if not noun and (spoken or before in language.verb_markers or _disagrees(line, language, at)):
+            return True
+    return False
+
+
+def _disagrees(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    """Whether a word after an article and a noun cannot be its adjective: "il secondo ferma"."""
+    article, word = line.word(at - 2), line.word(at)
+    told = article if article in language.demonstrative else line.word(at - 1)  # "quello marrone puzza"
+    gender, number = language.article_forms.get(article, ({"o": "m", "a": "f"}.get(told[-1:], ""), "s"))
+    named = article in language.articles | language.indefinite | language.demonstrative and gender != ""
+    endings = {"ms": "oe", "fs": "ae", "mp": "i", "fp": "ei"}.get(gender + number, "aeio")
+    return named and word[-1] in "aeio" and word[-1] not in endings and word not in language.modifiers
 
 
 def _completes(word: str, language: FollowUpWords) -> bool:

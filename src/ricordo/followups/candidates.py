@@ -16,7 +16,7 @@ from operator import not_
 
 from ricordo.followups.anaphora import complement
 from ricordo.followups.items import derive_items, enumeration, headline, lists_of, prose_item
-from ricordo.followups.phrases import Phrase, content_words, name_in, phrases
+from ricordo.followups.phrases import Phrase, content_words, may_mean, name_in, phrases, shown
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -31,7 +31,7 @@ from ricordo.followups.reference import (
 from ricordo.followups.rewrite import alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import AnyLanguage, Words, all_values, all_words
-from ricordo.languages.text import WordSpans, is_content, language_of, sentences, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, language_of, sentences, split_words, stem, stems, words_in
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
@@ -243,7 +243,7 @@ def _about(turn: PastTurn, items: Sequence[Item], language: FollowUpWords) -> Wo
 
 @lru_cache(maxsize=_CACHED)
 def _about_words(text: str, language: FollowUpWords) -> Words:
-    return stems(word for word in split_words(text).words if is_content(language, word) or word in language.list_nouns)
+    return stems(word for word in words_in(text) if is_content(language, word) or word in language.list_nouns)
 
 
 # Only the beginning of a longer answer is searched.
@@ -256,7 +256,7 @@ def find_in(content: str, history: Sequence[PastTurn], language: FollowUpWords) 
     said = [
         _stems(turn.query[:_READ_CHARACTERS], language)
         | _stems(turn.response[: max(0, _READ_CHARACTERS - len(turn.query) - 1)], language)
-        for turn in history
+        for turn in (history if wanted else ())
     ]
     weights = {
         word: math.log(1 + len(said) / hits) for word in sorted(wanted) if (hits := sum(word in s for s in said))
@@ -281,7 +281,7 @@ def best_item(content: str, turn: PastTurn, language: FollowUpWords) -> Item | N
 
 @lru_cache(maxsize=256)
 def _stems(text: str, language: FollowUpWords) -> Words:
-    return frozenset(stem(word) for word in content_words(split_words(text), language))
+    return stems(word for word in words_in(text) if len(word) > 1 and is_content(language, word))
 
 
 def named_choice(query: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
@@ -420,12 +420,13 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     return _Asked(tuple(topical), asked, refers_back, introduction is not None, asks_who, fragment)
 
 
+@lru_cache(maxsize=_CACHED)
 def _without_comments(query: str, language: FollowUpWords) -> str:
     """A message without its sentences that only comment on the answer before a question: "That makes sense!"."""
     said = [query[start:end] for start, end in sentences(query, chat=True)]
     idle = language.demonstrative | language.personal | all_words("topics.polite_words")
     comments = [
-        not each.endswith("?") and len(words := split_words(each).words) <= _COMMENT and not idle.isdisjoint(words)
+        not each.endswith("?") and len(words := words_in(each)) <= _COMMENT and not idle.isdisjoint(words)
         for each in said
     ]
     return " ".join(compress(said, map(not_, comments))) if not all(comments) else query
@@ -444,9 +445,9 @@ def _title(query: str, language: FollowUpWords) -> Phrase | None:
 
 @lru_cache(maxsize=_CACHED)
 def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
-    line = split_words(response)
-    if not any(token.capital for token in line.tokens[1:]):
+    if response[1:].islower():  # nothing after the first word has a capital
         return ()
+    line = split_words(response)
     return tuple(phrase for phrase in phrases(line, language) if phrase.proper)
 
 
@@ -508,17 +509,21 @@ def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers:
         return focus
     known = {word for mention in focus.seen for word in mention.phrase.words}
     new = [Mention(phrase, turn.turn_number, "answer") for phrase in found if known.isdisjoint(phrase.words)]
-    named = new and (len(new[0].phrase.words) > 1 or not new[0].phrase.start)
+    named = new and not is_day(new[0].phrase.words) and (len(new[0].phrase.words) > 1 or not new[0].phrase.start)
     person = new[0] if asks_who and named else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
 
 
-def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: FollowUpWords) -> list[Mention]:
+def antecedents(references: Sequence[ReferenceCue], focus: Focus, talk: Talk) -> list[Mention]:
     """The phrases that pronouns and ellipses stand for, the most likely first."""
     found: list[Mention] = []
     for reference in references:
         if reference.person and focus.person is not None:
-            found.append(focus.person if focus.recalls_person else focus.opening or focus.person)
+            likely = focus.person if focus.recalls_person else focus.opening or focus.person
+            others = [each for each in focus.seen if _may_be_person(each) and shown(each.phrase.text, talk).person > 0]
+            others.sort(key=lambda each: -shown(each.phrase.text, talk).times)
+            known = (likely, *others, *filter(None, [focus.opening]))
+            found.append(next((each for each in known if may_mean(reference, each.phrase.text, talk)), likely))
         elif reference.noun:
             noun = stem(reference.noun)
             same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
@@ -559,7 +564,7 @@ def competing(reference: ReferenceCue, talk: Talk) -> tuple[Candidate, ...]:
     if len(own) > 1:
         return tuple(Candidate(each, last.turn_number) for each in own)
     sides = alternatives(split_words(last.query), talk.language) if not reference.person else ()
-    paired = [item.text for item in enumeration(asked_sentence(last.query), talk.language)]
+    paired = [i.text for i in enumeration(asked_sentence(last.query), talk.language) if not i.text.isdecimal()]
     names = [text for text in paired if text[:1].isupper()]
     paired = names if len(names) > 1 else paired
     if not sides and not paired and reference.person:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.text import WordSpans, is_content, is_topical, root, sentences, split_words, stem, stems
+
+_START, _CAPITAL = attrgetter("start"), attrgetter("capital")
 
 
 class Phrase(NamedTuple):
@@ -43,6 +46,12 @@ class Phrase(NamedTuple):
     def several(self) -> bool:
         """Whether "they" can stand for it: a plural or a name."""
         return self.plural or self.proper or self.words[-1].endswith(("i", "e"))
+
+    def article(self, language: FollowUpWords) -> str:
+        """The article with which it is named again: "a rug" and "my rug" are "the rug"."""
+        if self.definite or not self.determiner:
+            return self.determiner
+        return "" if self.plural and self.determiner not in language.owners else min(language.articles)
 
     @property
     def counts(self) -> bool:
@@ -147,8 +156,8 @@ def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
         return False
     if before in language.verb_markers and (_object_at(line, language, at + 1) or language.verb_markers_alone):
         return True
-    if before in language.subject_pronouns and _object_at(line, language, at + 1):
-        return True  # "How do I mend a tyre?"
+    if before in language.subject_pronouns - language.ones:
+        return True  # "How do I mend a tyre?", "it rises"
     if before in language.auxiliaries and language.patterns["participle"].fullmatch(word):
         return True
     if before in language.auxiliaries:
@@ -172,13 +181,24 @@ def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tu
             last -= 1
     while first < last and (_said_after(line, language, first, last) or _governs(line, language, last)):
         last -= 1
-    while first < last and line.word(first) in language.empty_adjectives and not _proper_at(line, first):
+    while first < last and _drops(line, language, first):
         first += 1
     while first < last and line.word(last) in language.empty_adjectives and not _proper_at(line, last):
         last -= 1
     while first < last and not line.is_word(first):
         first += 1
-    return (first, last) if line.is_word(first) else None
+    alone = first == last and line.word(first - 1) in language.coordinators
+    return (first, last) if line.is_word(first) and not (alone and _governs(line, language, last)) else None
+
+
+def _drops(line: WordSpans, language: FollowUpWords, first: int) -> bool:
+    """Whether the first word of a run is none of its name: it only ranks, or it is a verb ("composed The Planets")."""
+    word, following = line.word(first), line.tokens[first + 1]
+    if _proper_at(line, first):
+        return False
+    named = following.capital or language.is_number(following.word)
+    acts = (language.patterns[name].fullmatch(word) for name in ("past", "past_form"))
+    return word in language.empty_adjectives or (named and any(acts))
 
 
 def _asks_directly(line: WordSpans, language: FollowUpWords, first: int) -> bool:
@@ -221,6 +241,11 @@ def _linked(line: WordSpans, language: FollowUpWords, last: int, following: int)
     return len(between) == 1 or between[1] in language.articles or between[1] in language.indefinite
 
 
+def in_plural(noun: str) -> bool:
+    """Whether a noun ends as an English plural."""
+    return noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
+
+
 def _topical(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
     tokens = line.tokens[first : last + 1]
     return _proper(line, first, last) or any(token.is_word and is_topical(language, token.word) for token in tokens)
@@ -228,7 +253,7 @@ def _topical(line: WordSpans, language: FollowUpWords, first: int, last: int) ->
 
 def _proper(line: WordSpans, first: int, last: int) -> bool:
     """Whether a word from `first` to `last` has a capital that does not only open the text."""
-    return any(token.capital for token in line.tokens[first or 1 : last + 1])
+    return any(map(_CAPITAL, line.tokens[first or 1 : last + 1]))
 
 
 def _proper_at(line: WordSpans, at: int) -> bool:
@@ -237,19 +262,20 @@ def _proper_at(line: WordSpans, at: int) -> bool:
 
 def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int, *, topical: bool) -> Phrase:
     start, end = line.span(first, last)
-    words = tuple(token.word for token in line.tokens[first : last + 1] if token.is_word)
+    words = tuple([token.word for token in line.tokens[first : last + 1] if token.is_word])
     before = line.word(first - 1)
     head = words[-1]
+
     return Phrase(
-        text=line.original[start:end],
-        words=words,
-        start=start,
-        end=end,
-        topical=topical,
-        proper=_proper(line, first, last),
-        definite=before in language.articles or before in language.demonstrative,
-        plural=head.endswith("s") and not head.endswith("ss"),
-        determiner=before if before in language.articles or before in language.indefinite else "",
+        line.original[start:end],
+        words,
+        start,
+        end,
+        topical,
+        _proper(line, first, last),
+        before in language.articles or before in language.demonstrative,
+        in_plural(head) or head in language.plural_nouns,
+        before if before in language.determiners else "",
     )
 
 
@@ -264,6 +290,152 @@ def name_in(text: str) -> str:
 
 
 _READ_CHARACTERS = 1_500  # characters of an answer
+
+
+class Shown(NamedTuple):
+    """What a talk shows of a name: what speaks for a person (below 0: a place or thing), a man, a woman.
+
+    `times`: how often it is written.
+    """
+
+    person: int = 0
+    man: int = 0
+    woman: int = 0
+    times: int = 0
+
+    def __add__(self, other: object) -> "Shown":
+        return Shown(*map(sum, zip(self, other, strict=True))) if isinstance(other, Shown) else NotImplemented
+
+    @property
+    def gender(self) -> str:
+        """The gender that clearly more speaks for: one pronoun may be another's."""
+        return "m" if self.man - self.woman >= _SURE else "f" if self.woman - self.man >= _SURE else ""
+
+
+_AFTER_NAME = 5  # words after a name that may say what it is
+
+
+def shown(text: str, talk: Talk) -> Shown:
+    """What the talk shows of the name that a phrase holds."""
+    own = split_words(name_in(text)).words
+    said = [f"{turn.query}. {turn.response[:_READ_CHARACTERS]}" for turn in talk.history[-_SHOWN_TURNS:]]
+    told = [_shown(each, talk.language) for each in said if own]
+    return sum((found for names in told for name, found in names.items() if _same_name(own, name)), Shown())
+
+
+def _same_name(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Whether two names may be one: "Elias Finch" and "Finch", but neither "Agnes Finch" nor "Finch Street"."""
+    short, long = sorted((first, second), key=len)
+    return long[-len(short) :] == short or (len(short) == 1 and long[0] == short[0])
+
+
+_SHOWN_TURNS = 4
+
+
+@lru_cache(maxsize=512)
+def _shown(text: str, language: FollowUpWords) -> dict[tuple[str, ...], Shown]:
+    """What one turn shows of each name in it."""
+    line, found = split_words(text), dict[tuple[str, ...], Shown]()
+    subject: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    opened = False  # whether the sentence has its subject
+    at = 0
+    while at < len(line.tokens):
+        word = line.word(at)
+        if word in _SENTENCE_MARKS:
+            opened = False
+        elif _names_at(line, language, at):
+            first = at
+            while _names_at(line, language, at + 1):
+                at += 1
+            own = tuple(line.word(k) for k in range(first, at + 1))
+            told = _shown_beside(line, language, first, at)
+            if language.article_forms and at > first and told.person >= 0:  # "Anna Magnani", "Marco Polo"
+                told += Shown(0, _SURE * own[0].endswith("o"), _SURE * own[0].endswith("a"))
+            found[own] = found.get(own, Shown()) + told
+            if told.person >= 0 and (not subject or not (opened or line.word(first - 1) in language.prepositions)):
+                subject, earlier, opened = own, subject, True
+        elif word in language.person_pronouns and subject:
+            gender = language.person_genders.get(word, "")
+            meant = subject if found[subject].gender in ("", gender) else earlier
+            if meant:
+                found[meant] += Shown(1, gender == "m", gender == "f")
+        at += 1
+    return found
+
+
+_SENTENCE_MARKS = frozenset(".!?:\n")
+
+
+def _names_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    """Whether a word is written as a name; one that opens a sentence counts unless it is grammar or a verb."""
+    if not line.is_word(at) or not line.tokens[at].capital:
+        return False
+    opens = at == 0 or line.word(at - 1) in _SENTENCE_MARKS
+    if not opens:
+        return line.word(at) not in language.function_words
+    return is_content(language, line.word(at)) and not language.patterns["past"].fullmatch(line.word(at))
+
+
+def _shown_beside(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Shown:
+    """What stands beside a name: "her father Orazio", "Paxton, a gardener", "who was Ada"; "in Rome", "the Navy"."""
+    people, before = language.person_genders, line.word(first - 1)
+    asked = before in language.copulas | {"s"} and line.word(first - 2) in language.person_words
+    called = language.articles | language.indefinite
+    near = [
+        first - 1,
+        *([first] if last > first else []),
+        *([] if before in called else [last + 1]),
+    ]  # "an English singer"
+    if line.word(last + 1) == "," or line.word(last + 1) in language.copulas:
+        for at in range(last + 2, last + 2 + _AFTER_NAME):
+            if not line.is_word(at) or line.word(at) in language.prepositions:
+                break
+            near.append(at)
+    of = [at for at in near if line.word(at) in people and line.word(at) not in language.person_pronouns]
+    told = [people[line.word(at)] or language.article_forms.get(line.word(at - 1), ("",))[0] for at in of]
+    if not of and not asked:
+        return Shown(-_SURE if before in called or before in language.locatives else 0, times=1)
+    return Shown(_SURE, _SURE * ("m" in told), _SURE * ("f" in told), 1)
+
+
+_SURE = 2  # what counts that a name is called a person's, or has an article or "in" before it
+
+
+def takes_place(cue: ReferenceCue, addition: Addition, talk: Talk) -> bool:
+    """Whether a phrase can stand where a pronoun stands: one of its kind and number, and a noun in the end."""
+    language, line = talk.language, split_words(addition.text)
+    if not may_mean(cue, addition.text, talk) or not line.words:
+        return False
+    word, last = line.words[-1], line.tokens[-1]
+    joined = language.coordinators | language.plural_nouns
+    several = in_plural(word) or not joined.isdisjoint(line.words)
+    if cue.person or last.capital:
+        return cue.person or several or not (cue.plural and shown(addition.text, talk).person)  # a band, no person
+    verbal = word in language.verbs or language.patterns["past"].fullmatch(word) or word.endswith("ly")
+    if verbal or word in language.modifiers or word in language.empty_adjectives:
+        return False
+    return several if cue.plural else not in_plural(word)
+
+
+_NO_PERSON = re.compile(r"\d|-[a-z]|^[A-Z]{3,}$")  # "2011", "Arabic-speaking", "IKEA"
+
+
+def may_mean(cue: ReferenceCue, text: str, talk: Talk) -> float:
+    """How far a pronoun may stand for a phrase, from 0 to 1: "he" for no place, thing or woman, "it" for no person."""
+    told, name = shown(text, talk), name_in(text)
+    gender = talk.language.person_genders.get(cue.text.lower(), cue.gender)
+    other = bool(gender and told.gender and told.gender != gender)
+    if not cue.person:
+        thing = told.person < _SURE or cue.plural or not text.endswith(name)  # "Miranda Lambert's debut single"
+        return float(not other if talk.language.article_forms else thing)
+    ends = text.endswith(name) or text[text.index(name) + len(name) :].startswith(("'s", "’s"))  # no "English singer"
+    named = bool(name) and not _NO_PERSON.search(name) and (ends or told.person > 0 or told.gender != "")
+    if not named or other or told.person <= -_SURE:
+        return 0.0
+    return (1 + (told.person > 0) + (gender == told.gender != "")) / 3
+
+
 _BESIDE = 3  # tokens
 _SAID_CHARACTERS = 120  # after a phrase, that may tell something of it
 _LONGEST_ENTITY = 6  # words of an entity
@@ -295,15 +467,18 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
         sentence = answer[begin:stop]
         line = split_words(sentence)
         inside = [phrase for phrase in phrases(line, language) if len(phrase.words) <= _LONGEST_ENTITY]
-        starts = [token.start for token in line.tokens]
+        starts = list(map(_START, line.tokens))
         roots = [root(token.word) if tells(token.word, language) else "" for token in line.tokens] if inside else []
         around = frozenset(filter(None, roots))
+        names = [phrase.start for phrase in reversed(inside) if phrase.proper]  # the next one last
         for at, phrase in enumerate(inside):
             gender, plural = _agreement(phrase, language)
             first, after = bisect_left(starts, phrase.start), bisect_left(starts, phrase.end)
             near = (*roots[max(0, first - _BESIDE) : first], *roots[after : after + _BESIDE])
             beside, end = frozenset(filter(None, near)), begin + phrase.end
-            until = next((p.start for p in inside[at + 1 :] if p.proper), len(sentence))
+            if names and names[-1] == phrase.start:
+                names.pop()
+            until = names[-1] if names else len(sentence)
             said = _said(line, roots, after, min(until, phrase.end + _SAID_CHARACTERS), language)
             found.append(Entity(phrase, end, gender, plural, beside, around, at == 0, said=said))
     return tuple(found)
@@ -311,13 +486,11 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
 
 def _said(line: WordSpans, roots: Sequence[str], at: int, end: int, language: FollowUpWords) -> tuple[str, ...]:
     """The words that tell something from a token on, up to an offset, at which the last one may be cut."""
-    found: list[str] = []
-    while at < len(roots) and line.tokens[at].start < end:
-        token = line.tokens[at]
-        word = token.word if token.end <= end else line.original[token.start : end].lower()
-        if roots[at] if token.end <= end else tells(word, language):
-            found.append(word)
-        at += 1
+    stop = bisect_left(line.tokens, end, at, key=_START)
+    cut = stop > at and line.tokens[stop - 1].end > end
+    found = [token.word for token in compress(line.tokens[at : stop - cut], roots[at : stop - cut])]
+    if cut and tells(word := line.original[line.tokens[stop - 1].start : end].lower(), language):
+        found.append(word)
     return tuple(found)
 
 
@@ -371,9 +544,9 @@ def clause_saying(
     Words `beside` them decide where several say as much. The clause is widened until it names something new.
     """
     read = answer[:_READ_CHARACTERS]
-    pieces = _pieces(read, language)
+    pieces = _pieces(read, language) if wanted else ()
     known = {word: at for at, word in enumerate(dict.fromkeys(word for _, _, words in pieces for word in words))}
-    if not wanted or not known:
+    if not known:
         return 0.0, 0.0, ""
     like = likenesses((*wanted, *beside), tuple(known))
     like = np.where(like >= 1, like, np.where(like >= _LIKE, _BY_MEANING * like, 0))

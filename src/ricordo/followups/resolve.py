@@ -26,6 +26,7 @@ from ricordo.followups.antecedents import (
 from ricordo.followups.candidates import (
     LONG_ANSWER,
     RECENT_TURNS,
+    Focus,
     ListChoice,
     Mention,
     antecedents,
@@ -43,6 +44,7 @@ from ricordo.followups.candidates import (
     list_nouns,
     named_choice,
     next_choice,
+    told_apart,
     with_items,
 )
 from ricordo.followups.items import headline
@@ -57,7 +59,17 @@ from ricordo.followups.parse import (
     small_talk,
     words_of,
 )
-from ricordo.followups.phrases import clause_saying, content_words, has_meaning, in_answer, name_in, phrases
+from ricordo.followups.phrases import (
+    clause_saying,
+    content_words,
+    has_meaning,
+    in_answer,
+    may_mean,
+    name_in,
+    phrases,
+    shown,
+    takes_place,
+)
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -89,7 +101,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stems
+from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stem, stems, words_in
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -150,7 +162,7 @@ def resolve(
         named = bracketed(question, [each.text for each in title]) if title else question
         return Resolution(question, language.code, _whole_question(question, title), (), (), named, title, "rules")
     if references and references[0].noun and references[0].noun == complement(words_of(talk), language):
-        said = (word for turn in history for word in split_words(f"{turn.query} {turn.response[:_READ]}").words)
+        said = (word for turn in history for word in words_in(f"{turn.query} {turn.response[:_READ]}"))
         general = not _overt(references[0]) and root(references[0].noun) not in map(root, said)
         references = () if general else references  # "the risks of the war"
     bound = _bind(references, talk)
@@ -175,13 +187,16 @@ def resolve(
     if references and references[0].person and offered and name_in(offered[0].text):
         name = full_name(name_in(offered[0].text), follow(history, language, refers_back))
         offered = (replace(offered[0], text=name, article=""), *offered[1:])
+    if len(offered) > 1 and not references[0].plural and references[0].kind in ("pronoun", "ellipsis", "back"):
+        offered = _without_rivals(offered, talk)
     if brief and not bound.candidates and not bound.standalone:
         title = _title(talk, fit_additions(question, offered))
         references, offered = references or _whole_question(question, title), (*offered, *title)
     additions = fit_additions(question, offered) if offered else ()
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
-    in_place = not (history and items_of(history[-1]))
-    standalone = write_standalone(question, additions, references, language, in_place) if additions else question
+    placed = additions if references and not items_of(history[-1]) else ()
+    instead = next((each for each in placed if takes_place(references[0], each, talk)), None)
+    standalone = write_standalone(question, additions, references, language, instead) if additions else question
     standalone = bound.standalone or standalone
     rewritten_by = "rules"
     if rewriter is not None and references and not bound.candidates:
@@ -207,12 +222,25 @@ def _title(talk: Talk, offered: Sequence[Addition]) -> tuple[Addition, ...]:
         return ()
     line = words_of(talk)
     known = stems((*line.words, *(word for each in offered for word in split_words(each.text).words)))
-    heard = stems(w for turn in talk.history for w in split_words(f"{turn.query} {turn.response[:_READ]}").words)
+    heard = stems(w for turn in talk.history for w in words_in(f"{turn.query} {turn.response[:_READ]}"))
     own = [each for each in phrases(line, talk.language) if each.topical]
     generic = bool(talk.language.article_forms)  # there the article tells nothing
     new = any(each.proper or ((generic or not each.definite) and each.stems.isdisjoint(heard)) for each in own)
     needed_here = known.isdisjoint(focus.opening.phrase.stems) and (offered or not new)
-    return (_addition(focus.opening),) if needed_here else ()
+    return (_addition(focus.opening, talk),) if needed_here else ()
+
+
+def _without_rivals(offered: Sequence[Addition], talk: Talk) -> tuple[Addition, ...]:
+    """What is added without what stands beside the one that is meant: "the quieter one" is one of two lakes."""
+    last = talk.history[-1]
+    told = [item.text for item in told_apart(last.response, talk.language)]
+    for names in (told, alternatives(split_words(last.query), talk.language)):
+        members = [stems(content_words(split_words(name), talk.language)) for name in names]
+        held = [{at for at, own in enumerate(members) if own & stems(split_words(each.text).words)} for each in offered]
+        known = names is told and any(own & stems(split_words(last.query).words) for own in members)
+        if len(members) > 1 and len(held[0]) == 1 and not known:
+            return tuple(each for each, named in zip(offered, held, strict=True) if named <= held[0])
+    return tuple(offered)
 
 
 def _whole_question(question: str, added: Sequence[Addition]) -> tuple[ReferenceCue, ...]:
@@ -267,7 +295,7 @@ def _incomplete(talk: Talk) -> bool:
     if not last.response or len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
-    known = _said(last.response, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
+    known = _known(last.query[:LONGEST_FOLLOW_UP], last.response, language)
     of = complement(line, language)
     if of and root(of) not in known:
         return False
@@ -299,18 +327,24 @@ def _completed(
         return (references, _Bound(candidates=rivals)) if rivals else (references, bound)
     focus = follow(talk.history, talk.language, refers_back)
     offered = fit_additions(talk.question, bound.offered) if bound.offered else ()
-    if references and references[0].person and (focus.answers_who or len(talk.history) > 2):
+    cue = references[0] if references else None
+    lasting = focus.answers_who or len(talk.history) > 2
+    if cue is not None and cue.person and lasting and offered and may_mean(cue, offered[0].text, talk):
         return references, bound
     scores = scored(talk, references, offered, focus, scorer)
-    if references and references[0].person:
-        scores = tuple(each for each in scores if name_in(each[0].text) and not is_day(split_words(each[0].text).words))
+    if cue is not None and cue.kind == "pronoun" and not cue.noun:
+        scores = _that_may_be_meant(scores, cue, talk, focus)
     if not scores:
         return references, bound
     whole_question = ReferenceCue("ellipsis", round(scores[0][1], 3), 0, len(talk.question), talk.question)
     left_out = references or (whole_question,)
     first = left_out[0]
     rivals = two_sides(talk) if not _told(first) and (references or scores[0][1] >= ASKS) else ()
-    rivals = rivals or namesakes(talk) or (told_side_by_side(talk) if _one_thing(references, talk.language) else ())
+    rivals = (
+        rivals
+        or namesakes(talk)
+        or (told_side_by_side(talk) if _one_thing(references, talk.language) and not _names_one_topic(focus) else ())
+    )
     if rivals:
         return left_out, _Bound(candidates=rivals)
     least = ACTS_ON_CUE if references else ACTS if len(talk.history) <= SHORT_TALK else ACTS_LATE
@@ -320,6 +354,27 @@ def _completed(
         return references, bound
     turn = next(turn for turn in talk.history if turn.turn_number == found[0].turn_number)
     return left_out, _Bound(bound.resolved or (_whole(first, turn),), (), found)
+
+
+def _that_may_be_meant(
+    scores: Sequence[tuple[Addition, float]], cue: ReferenceCue, talk: Talk, focus: Focus
+) -> tuple[tuple[Addition, float], ...]:
+    """The candidates that a pronoun may stand for, where the topic is no such person those first that are."""
+    fits = {each: may_mean(cue, each.text, talk) for each, _ in scores}
+    topic = focus.person.phrase if focus.person is not None else None
+    sure = topic is not None and (" " in name_in(topic.text) or shown(topic.text, talk).person > 0)
+    named = cue.person and topic is not None and sure and may_mean(cue, topic.text, talk) > 0
+    best = max(fits.values(), default=0.0)
+    chosen = cue.person and not named and best > _MAY
+    chances = [
+        (each, chance if not chosen else max(chance, ACTS_ON_CUE) if fits[each] == best else chance / 2)
+        for each, chance in scores
+        if fits[each] and not (cue.person and is_day(split_words(each.text).words))
+    ]
+    return tuple(sorted(chances, key=lambda each: -each[1]))
+
+
+_MAY = 0.4  # of a name that nothing shows to be a person's
 
 
 def _points(cue: ReferenceCue, language: FollowUpWords) -> bool:
@@ -334,6 +389,11 @@ def _one_thing(references: Sequence[ReferenceCue], language: FollowUpWords) -> b
     if first is None or first.person or _told(first) or first.content:
         return False
     return first.zero or (first.kind == "pronoun" and first.text.lower() not in language.demonstrative | language.place)
+
+
+def _names_one_topic(focus: Focus) -> bool:
+    """Whether the talk is about one thing that has a name, so that "it" is no other."""
+    return bool(focus.centre) and focus.centre[0].phrase.proper and not focus.centre[0].phrase.plural
 
 
 def _told(cue: ReferenceCue) -> bool:
@@ -373,10 +433,13 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
     """The last question with a part of it replaced, with something added, or as it was."""
     frames: list[tuple[int, str]] = []
     opens = talk.question.lstrip().startswith(reference.part)
+    if opens and not reference.corrects and _told_of(reference.part, talk):
+        return None
+    more = not talk.language.rests.isdisjoint(split_words(reference.part).words)  # "altri giochi?" stand beside the old
     for back in range(min(len(talk.history), _FRAMES)):
         asked = _frame(talk, back)
         frames += [(back, asked)] if asked else []
-        if not asked or (reference.whole and not reference.corrects):
+        if not asked or more or (reference.whole and not reference.corrects):
             continue
         unsure = reference.whole or explains(reference.part, asked, talk.language)
         least = FITS_SENSE if reference.corrects and unsure else FITS_OLDER if back else FITS
@@ -390,6 +453,13 @@ def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
         if written:
             return _Bound((_whole(reference, talk.history[-1 - back]),), standalone=written)
     return None
+
+
+def _told_of(part: str, talk: Talk) -> bool:
+    """Whether a part asks about a thing of the last turn ("La stoffa conta?") and names none that is new."""
+    line, last = split_words(part), talk.history[-1]
+    said = stems(split_words(f"{last.query} {last.response[:_READ]}").words)
+    return len(line.words) > 2 and line.word(0) in talk.language.determiners and stem(line.word(1)) in said
 
 
 def _frame(talk: Talk, back: int) -> str:
@@ -570,7 +640,7 @@ def _bind_said(reference: ReferenceCue, talk: Talk) -> _Bound:
     said = headline(item.text) if item is not None else said if says else ""
     offered = [Addition(said, turn.turn_number, "answer" if item is None else "item")] if said else []
     opening = follow(talk.history, language, refers_back).lasting  # a return stays within what the talk is about
-    kept = (_addition(opening),) if opening is not None else ()
+    kept = (_addition(opening, talk),) if opening is not None else ()
     return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk), *kept))
 
 
@@ -596,7 +666,13 @@ def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: 
 @lru_cache(maxsize=256)
 def _said(answer: str, language: FollowUpWords) -> frozenset[str]:
     """Roots of the words that an answer said."""
-    return frozenset(root(word) for word in split_words(answer[:_READ]).words if is_topical(language, word))
+    return frozenset(root(word) for word in words_in(answer[:_READ]) if is_topical(language, word))
+
+
+@lru_cache(maxsize=256)
+def _known(query: str, answer: str, language: FollowUpWords) -> frozenset[str]:
+    """Roots of the words of a turn."""
+    return _said(answer, language) | {root(word) for word in words_in(query)}
 
 
 def _bind_last_answer(
@@ -641,7 +717,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     focus = follow(talk.history, talk.language, refers_back)
     if talk.history[-1].told:
         focus = replace(focus, opening=None)  # what the user tells of is no talk about one subject
-    mentions = antecedents(references, focus, talk.language)
+    mentions = antecedents(references, focus, talk)
     if reference.about:
         mentions = list(focus.centre[: 2 if len(talk.history) <= SHORT_TALK else 1])
     mentions = _still_spoken_of(mentions, talk)
@@ -651,7 +727,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
         return _Bound(candidates=tuple(Candidate(each.text, last) for each in answered[:MOST_CANDIDATES]))
     if not mentions and not answered:
         return _Bound()
-    offered = (*answered, *(_addition(mention) for mention in mentions))
+    offered = (*answered, *(_addition(mention, talk) for mention in mentions))
     if not mentions:
         return _bind_last_answer(reference, talk, offered=offered)
     turn = next(t for t in talk.history if t.turn_number == mentions[0].turn_number)
@@ -663,7 +739,7 @@ def _still_spoken_of(mentions: list[Mention], talk: Talk) -> list[Mention]:
     last = talk.history[-1]
     if len(last.response) < LONG_ANSWER:
         return mentions
-    said = stems(split_words(last.response[:_READ]).words)
+    said = stems(words_in(last.response[:_READ]))
     return [m for m in mentions if m.turn_number == last.turn_number or not m.phrase.stems.isdisjoint(said)]
 
 
@@ -671,9 +747,9 @@ def _topic_of(turn: PastTurn, talk: Talk, asked: bool = False) -> tuple[Addition
     """What a turn was about, carried from the turns before it when its own question did not say."""
     focus = follow(talk.until(turn.turn_number).history or (turn,), talk.language, refers_back)
     mentions = [*(focus.asked[:1] if asked else ()), *focus.centre[:1]]
-    return tuple(_addition(mention) for mention in mentions)
+    return tuple(_addition(mention, talk) for mention in mentions)
 
 
-def _addition(mention: Mention) -> Addition:
-    article = mention.phrase.determiner if mention.phrase.definite else ""
-    return Addition(mention.phrase.text, mention.turn_number, mention.origin, article)
+def _addition(mention: Mention, talk: Talk) -> Addition:
+    phrase = mention.phrase
+    return Addition(phrase.text, mention.turn_number, mention.origin, phrase.article(talk.language))

@@ -51,19 +51,19 @@ def write_standalone(
     additions: Sequence[Addition],
     references: Sequence[ReferenceCue],
     language: FollowUpWords,
-    in_place: bool = True,
+    instead: Addition | None = None,
 ) -> str:
-    """The question with its additions: the first in place of an English pronoun if `in_place`, others in brackets."""
-    rest = [_unbracketed(addition.text) for addition in additions]
+    """The question with its additions: one of them `instead` of an English pronoun, the others in brackets."""
     text = question
-    pronoun = _replaceable(question, references, language) if in_place else None
-    if rest and pronoun is not None:
-        phrase = f"{additions[0].article} {rest.pop(0)}".strip()
+    pronoun = _replaceable(question, references, language) if instead is not None else None
+    if instead is not None and pronoun is not None:
+        phrase = f"{instead.article} {_unbracketed(instead.text)}".strip()
         if question[pronoun.start].isupper():
             phrase = phrase[0].upper() + phrase[1:]
         owned = question[pronoun.start : pronoun.end].lower() in language.owned
         ending = ("'" if phrase.endswith("s") else "'s") if owned else ""
         text = f"{question[: pronoun.start]}{phrase}{ending}{question[pronoun.end :]}"
+    rest = [_unbracketed(each.text) for each in additions if pronoun is None or each is not instead]
     return bracketed(text, rest) if rest else text
 
 
@@ -78,7 +78,8 @@ def bracketed(text: str, added: Sequence[str]) -> str:
 
 def _unbracketed(phrase: str) -> str:
     """A phrase with commas for its brackets: "the tower (300 m)" is "the tower, 300 m"."""
-    return ", ".join(piece.strip(" ,") for piece in re.split(r"[()]", phrase) if piece.strip(" ,"))
+    pieces = (piece.strip(" ,") for piece in re.split(r"[()]", phrase))
+    return ", ".join(piece for piece in pieces if piece).removesuffix("'s")
 
 
 def traced(standalone: str, question: str, history: Sequence[PastTurn]) -> tuple[Addition, ...]:
@@ -111,9 +112,14 @@ def _replaceable(question: str, references: Sequence[ReferenceCue], language: Fo
     word = question[first.start : first.end].lower()
     if first.kind != "pronoun" or word not in language.replaceable | language.owned:
         return None
-    # A possessive needs its noun: "her" at the end is the person.
-    follows = question[first.end : first.end + 1] == " "
-    return first if word not in language.owned or follows else None
+    # A possessive needs its noun: "her" at the end is the person. "Do it" names an action.
+    line = split_words(question)
+    at = line.token_at_offset(first.start)
+    before, after = line.word(at - 1), line.word(at + 1)
+    no_nouns = language.determiners | language.prepositions | language.clause_words | language.auxiliaries
+    follows = line.is_word(at + 1) and after not in no_nouns
+    acts = not (first.plural or first.person or word in language.owned) and before in language.deeds
+    return first if not acts and (word not in language.owned or follows) else None
 
 
 PartKind = Literal["name", "time", "noun", "unknown"]
@@ -207,7 +213,7 @@ def _part(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Fr
 
 def _kind(line: WordSpans, language: FollowUpWords, first: int, last: int) -> PartKind:
     words = [line.word(at) for at in range(first, last + 1)]
-    if any(word in language.time_names or (word.isdecimal() and len(word) == 4) for word in words):
+    if words[-1] in language.time_names or (words[-1].isdecimal() and len(words[-1]) == 4):
         return "time"
     if any(line.tokens[at].capital and at > 0 for at in range(first, last + 1)):
         return "name"
@@ -226,10 +232,14 @@ def with_part(
         return ""
     named = _named_part(line, split_words(instead_of), language) if instead_of else None
     if named is not None:
-        return _spliced(question, *named, new)
+        start, end, bare = named
+        begins = (
+            piece.tokens[1].start if bare and len(piece.tokens) > 1 and piece.word(0) in language.determiners else 0
+        )
+        return _spliced(question, start, end, new[begins:], language)
     token = _same_class(line, piece, language)
     if token is not None:
-        return _spliced(question, *token)
+        return _spliced(question, *token, language)
     (incoming, offset) = _incoming(piece, new, language)
     if incoming is None:
         return ""
@@ -268,19 +278,22 @@ def _in_place(
             if not joined:
                 before = line.token_at_offset(part.start) - 1
                 begins = line.tokens[before].start if before >= 0 else part.start
-            return _spliced(question, begins, part.end, new[offset:])
+            return _spliced(question, begins, part.end, new[offset:], language)
         return ""
     at = line.token_at_offset(part.start)
+    if incoming.article and any(map(language.is_number, (line.word(at - 1), line.word(at)))):
+        return ""  # "in two days" has no place for "the next day"
     joined = line.word(at) in language.contracted
     word = _like_word(part, incoming)
     if word:
         found = next(token for token in line.tokens if token.start >= part.core and token.word == word)
-        return _spliced(question, found.start, found.end, new[incoming.core :])
+        return _spliced(question, found.start, found.end, new[incoming.core :], language)
     if incoming.article and part.article and not joined:
-        return _spliced(question, part.start, part.end, new[offset:])
+        return _spliced(question, part.start, part.end, new[offset:], language)
     if joined or (incoming.kind == "name" and part.article and language.article_forms):
-        return _spliced(question, part.start, part.end, _joined(line.word(at), new[offset:], language))
-    return _spliced(question, part.core, part.end, new[incoming.core :])
+        return _spliced(question, part.start, part.end, _joined(line.word(at), new[offset:], language), language)
+    called = incoming.article == "definite" and incoming.kind in ("name", "unknown")  # "The Kiss"
+    return _spliced(question, part.core, part.end, new[offset if called else incoming.core :], language)
 
 
 def _joined(article: str, new: str, language: FollowUpWords) -> str:
@@ -361,20 +374,38 @@ def _grammar(word: str, language: FollowUpWords) -> bool:
     return not language.is_number(word) and word in language.function_words
 
 
-def _named_part(line: WordSpans, old: WordSpans, language: FollowUpWords) -> tuple[int, int] | None:
-    """Where the words that a correction takes back stand in the question."""
+def _named_part(line: WordSpans, old: WordSpans, language: FollowUpWords) -> tuple[int, int, bool] | None:
+    """Where the words that a correction takes back stand in the question; whether in the middle of a noun phrase."""
     wanted = {stem(word) for word in old.words if not _grammar(word, language)}
     said = [at for at, token in enumerate(line.tokens) if token.is_word and stem(token.word) in wanted]
     if not wanted or not said or not wanted <= {stem(line.word(at)) for at in said}:
         return None
     first = said[0]
-    if old.word(0) in language.articles and line.word(first - 1) == old.word(0):
+    if old.word(0) in language.determiners and line.word(first - 1) == old.word(0):
         first -= 1
-    return line.tokens[first].start, line.tokens[said[-1]].end
+    inside = any(each is not None and each[0] < first <= each[1] for each in runs(line, language))
+    return line.tokens[first].start, line.tokens[said[-1]].end, inside
 
 
-def _spliced(question: str, start: int, end: int, new: str) -> str:
-    return f"{question[:start]}{new.strip()}{question[end:]}"
+def _spliced(question: str, start: int, end: int, new: str, language: FollowUpWords) -> str:
+    """The question with a new part in an old one's place: what meets at the seams stands once, and agrees."""
+    before, new, after = split_words(question[:start].rstrip()), new.strip(), split_words(question[end:])
+    piece, at = split_words(new), 0
+    last = before.words[-1] if before.tokens and before.tokens[-1].is_word else ""
+    first = piece.word(0)
+    places = language.prepositions | language.contracted.keys()
+    if first in places and last != first and (last in places or last in language.indefinite):
+        at, first = (1, piece.word(1)) if language.contracted.get(first, first) != last else (0, first)
+    counted = language.is_number(first) or first in language.determiners
+    same = last == first or (first in places and language.contracted.get(first) == last)
+    if same or (counted and last in language.indefinite | language.articles - language.contracted.keys()):
+        start = before.tokens[-1].start
+    if piece.words and after.tokens and after.tokens[0].is_word and stem(after.word(0)) == stem(piece.words[-1]):
+        end += after.tokens[0].end
+    text = new[piece.tokens[at].start :] if at < len(piece.tokens) else new
+    opened = first in language.function_words or first in language.modifiers or language.is_number(first)
+    text = text[:1].lower() + text[1:] if opened and question[:start].strip() else text
+    return f"{question[:start]}{text}{question[end:]}"
 
 
 _LONGEST = 8

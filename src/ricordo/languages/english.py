@@ -35,6 +35,20 @@ MEMORY = base.MemoryWords(
     student_facts="### Key Facts About the Student",
 )
 
+_IRREGULAR_VERBS = """arise arose arisen, awake awoke awoken, beat beaten, become became, begin began begun, bend bent, bite bitten,
+bleed bled, blow blew blown, break broke broken, bring brought, build built, burn burnt, buy bought, catch caught,
+choose chose chosen, come came, creep crept, deal dealt, dig dug, draw drew drawn, dream dreamt, drink drank drunk,
+drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt, fight fought, find found, flee fled,
+fly flew flown, forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, give gave given,
+go went gone, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, kneel knelt,
+know knew known, lay laid, lead led, learn learnt, lend lent, lose lost, make made, mean meant, meet met, pay paid,
+ride rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold,
+send sent, sew sewn, shake shook shaken, shine shone, shoot shot, show shown, shrink shrank shrunk, sing sang sung,
+sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, spend spent, spin spun, stand stood,
+steal stole stolen, stick stuck, strike struck, swear swore sworn, sweep swept, swim swam swum, swing swung,
+take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown,
+understand understood, wake woke woken, wear wore worn, weave wove woven, weep wept, win won, write wrote written"""
+
 VOCABULARY = base.Vocabulary(
     stop_words=words("""
 a about above after again against all also am an and any anyone anything are aren around as at be because
@@ -48,20 +62,7 @@ though through thus to too under until up upon us ve very was wasn we well were 
 whenever where wherever which while who whoever whom whose why will with within without won would wouldn
 yeah yes yet you your yours yourself yourselves
 """),
-    irregular_forms=forms("""
-arise arose arisen, awake awoke awoken, beat beaten, become became, begin began begun, bend bent, bite bitten,
-bleed bled, blow blew blown, break broke broken, bring brought, build built, burn burnt, buy bought, catch caught,
-choose chose chosen, come came, creep crept, deal dealt, dig dug, draw drew drawn, dream dreamt, drink drank drunk,
-drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt, fight fought, find found, flee fled,
-fly flew flown, forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, give gave given,
-go went gone, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, kneel knelt,
-know knew known, lay laid, lead led, learn learnt, lend lent, lose lost, make made, mean meant, meet met, pay paid,
-ride rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold,
-send sent, sew sewn, shake shook shaken, shine shone, shoot shot, show shown, shrink shrank shrunk, sing sang sung,
-sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, spend spent, spin spun, stand stood,
-steal stole stolen, stick stuck, strike struck, swear swore sworn, sweep swept, swim swam swum, swing swung,
-take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown,
-understand understood, wake woke woken, wear wore worn, weave wove woven, weep wept, win won, write wrote written,
+    irregular_forms=forms(f"""{_IRREGULAR_VERBS},
 child children, man men, woman women, foot feet, tooth teeth, mouse mice, person people, wife wives,
 knife knives, leaf leaves, wolf wolves
 """),
@@ -163,7 +164,7 @@ _PRONOUNS = """i you he she it we they me him her us them my your his its our th
     anything everyone everything nobody nothing else other others another there here"""
 _SMALL = """a an the and or but nor so if because while although though whereas unless whether not no yes too
     very just also only even still yet ever never always often usually sometimes again already now then really
-    quite rather enough almost some any each every all both either neither none few many much more most less
+    quite rather enough almost rid some any each every all both either neither none few many much more most less
     least several such same own up down off s t d ll re ve m let ok okay please thanks thank hello hi maybe
     perhaps long far soon well instead today currently actually exactly possibly it's"""
 _INTERJECTIONS = """um uh er erm hmm hm hey yo bro dude mate lol haha tho ngl tbh btw imo idk gonna wanna gotta kinda sorta
@@ -237,6 +238,20 @@ _RELATIONAL = """downside downsides upside upsides shortcoming shortcomings pitf
     technique techniques temperature term terms theme themes theory time tip tips title tour tradition
     traditions traits treatment treatments trend trends type types uses value values variety version versions
     view views war warnings way ways weakness weaknesses wealth weather weight wife winner work works year years"""
+
+_MEN = """he him his father dad brother son husband uncle nephew grandfather grandpa grandad king prince duke lord sir mr
+    actor man boy boyfriend monk priest emperor count"""
+_WOMEN = """she her hers mother mum mom sister daughter wife aunt niece grandmother grandma nan queen princess duchess lady
+    mrs ms miss actress woman girl girlfriend nun empress heroine waitress"""
+_PEOPLE = """born died married aged widowed painter sculptor writer author novelist poet playwright singer songwriter composer
+    conductor musician pianist violinist guitarist drummer dancer artist architect engineer inventor designer builder
+    gardener farmer baker cook chef doctor surgeon nurse dentist vet scientist physicist chemist biologist botanist
+    astronomer mathematician geologist historian philosopher economist psychologist linguist explorer sailor navigator
+    captain admiral general officer soldier pilot astronaut cosmonaut president chancellor minister senator politician
+    lawyer judge detective inspector teacher professor student pupil coach trainer footballer player runner cyclist
+    boxer swimmer tennis golfer director producer filmmaker photographer journalist comedian magician bishop saint
+    merchant banker tailor carpenter blacksmith clockmaker shepherd hunter killer thief neighbour neighbor colleague
+    friend cousin boss owner founder manager friend lover"""
 
 _REPORTED = (
     r"(?:said|believed|thought|known|claimed|argued|estimated|reported|assumed|supposed|rumou?red|expected|agreed"
@@ -348,7 +363,8 @@ FOLLOWUPS = FollowUpWords(
     announced={},
     own_subject=NOTHING,
     pleonastic=(
-        r"\bwhy is (?:that|this) ?\?|\b(?:who|what|when|where|why|how) (?:is|was) it (?:that|who)\b"
+        r"\bworth it\b|\bit (?:be )?(?:going to |likely to )?(?:rain|snow|freez|hail)\w*\b"
+        r"|\bwhy is (?:that|this) ?\?|\b(?:who|what|when|where|why|how) (?:is|was) it (?:that|who)\b"
         r"|\bit (?:is|was|s|has been|had been)(?: not| \w+ly| often| once| still| now| also| sometimes){0,2} "
         + _REPORTED
         + r"(?: \w+){0,2} that\b"
@@ -544,6 +560,7 @@ FOLLOWUPS = FollowUpWords(
         **dict.fromkeys(("finally", "lastly"), 0),
     },
     owners=words("my your his her its our their"),
+    deeds=words("do doing done"),
     part_openers=words("while when if"),
     asking_openers=words(
         """explain tell describe give show help want wanted like know need quick quickly real hey um hello dear summarise
@@ -613,6 +630,7 @@ FOLLOWUPS = FollowUpWords(
         """do does did make makes made get gets got go goes take takes use used uses need needs work works mean means give
         show tell say know want help come start keep put find look happen happens think see cost costs"""
     ),
+    plural_nouns=words("people men women children police feet teeth mice cattle"),
     plural_verb=r"are|were|they|them|their|those|these|both",
     thanks=words("thanks thank thx cheers ty"),
     refusals=words("no nope nah"),
@@ -623,9 +641,18 @@ FOLLOWUPS = FollowUpWords(
     ),
     part_fillers=words("too then instead though please sorry actually also maybe like even"),
     gerund="ing",
-    person_genders={"he": "m", "him": "m", "his": "m", "she": "f", "her": "f", "hers": "f"},
+    person_genders={
+        **dict.fromkeys(words(_PEOPLE), ""),
+        **dict.fromkeys(words(_MEN), "m"),
+        **dict.fromkeys(words(_WOMEN), "f"),
+    },
+    locatives=words("in at near into inside"),
     talk_nouns=words("section article topic subject text passage page conversation discussion chat matter"),
-    past=r"(?!(?:hund|sac|kind|hat)red|.*eed$|naked$)\w{3,}ed",
+    past=(
+        r"(?!(?:hund|sac|kind|hat)red|.*eed$|naked$|rose$|shot$|felt$|spoke$|bent$)(?:\w{3,}ed|"
+        + "|".join(forms(_IRREGULAR_VERBS))
+        + ")"
+    ),
     graded="er",
     do_support=words("do does did can could will would should must may might don doesn didn"),
 )

@@ -124,6 +124,8 @@ class FollowUpWords:
     clarifying: ClarificationWording
     # What a model is told that rewrites a follow-up as a standalone question.
     rewrite_instructions: str
+    # What is done is no thing: "do it".
+    deeds: Words = frozenset()
     # Possessives that stand where an article would; prepositions without the article they are joined to.
     owners: Words = frozenset()
     contracted: Mapping[str, str] = field(default_factory=dict)
@@ -148,6 +150,7 @@ class FollowUpWords:
     light_verbs: Words = frozenset()
     # Gender and number ("s" or "p") of the articles, where the language has them.
     article_forms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    feminines: Words = frozenset()  # that end as a verb does
     # Words before a verb ("to", "si"), whether they tell one by themselves, and the form of a participle.
     verb_markers: Words = frozenset()
     verb_markers_alone: bool = False
@@ -159,8 +162,10 @@ class FollowUpWords:
     # "my", before someone of the speaker's own; requests whose object is a text of its own ("translate: …").
     own_people: Words = frozenset()
     text_requests: Words = frozenset()
-    # Which of these, and which pronouns, stand for a man ("m") or a woman ("f"), where the form tells.
+    # Words that tell of a person ("she", "sister", "born"), with "m" or "f" where they tell of a man or a woman; and
+    # prepositions after which a name is a place's or a time's.
     person_genders: Mapping[str, str] = field(default_factory=dict)
+    locatives: Words = frozenset()
     # Abbreviations and common typing errors of cue words, one word for one.
     spellings: Mapping[str, str] = field(default_factory=dict)
     # Verbs that may stand without a subject: which forms, after which the subject may stand, and which take objects.
@@ -170,8 +175,9 @@ class FollowUpWords:
     existential: Words = frozenset()
     happens: Words = frozenset()
     past_form: str = r"(?!)"
-    # Words that tell that several are spoken of, by themselves or by the ending of a verb.
+    # Words that tell that several are spoken of, by themselves or by the ending of a verb; plurals of another form.
     plural_verb: str = r"(?!)"
+    plural_nouns: Words = frozenset()
     # Thanks, refusals, and words of messages that only acknowledge.
     thanks: Words = frozenset()
     refusals: Words = frozenset()

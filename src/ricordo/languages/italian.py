@@ -171,7 +171,11 @@ _AUX = """è e' sono era erano fu furono sarà saranno sia siano essere stato st
     abbiamo avete hanno aveva avevo avevi avevano avrà avere avuto posso puoi può possiamo potete possono potrebbe
     potrei potresti sto stai devo devi deve dobbiamo dovete devono dovrebbe dovrei voglio vuoi vuole vogliono vorrei
     vorresti conviene bisogna serve servono c"""
-_PAST_FORM = r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]"
+_PAST_FORM = (
+    r"\w{2,}[aei]v(?:a|ano)|\w{3,}(?:arono|erono|irono)|\w{3,}[òì]|ebbe|ebbero|ottenne|tenne|volle|seppe|vide|decise"
+    r"|rispose|perse|scelse|rimase|dipinse|compose|giunse|crebbe|conobbe|diede|cadde|uccise|lesse|mosse|tolse"
+    r"|tradusse|produsse|condusse|espose"
+)
 _WH = "che cosa cos quale quali qual chi come quando dove perché perche quanto quanta quanti quante mai"
 _PRONOUNS = """io tu lui lei noi voi loro mi ti si ci vi li ne me te se ce ve mio mia miei mie tuo tua tuoi tue suo sua
     suoi sue nostro nostra nostri nostre vostro vostra questo questa questi queste quest quello quella quelli quelle
@@ -244,6 +248,18 @@ _RELATIONAL = """inconveniente inconvenienti pregio pregi controindicazione alte
     vantaggio variante varianti velocità versione versioni vita volta volte dettagli dettaglio informazioni
     informazione personaggi personaggio"""
 
+_MEN = """lui mio nostro padre papà fratello figlio marito zio nonno re principe duca attore pittore scultore scrittore
+    compositore direttore ispettore inventore uomo ragazzo fidanzato monaco prete imperatore conte nato morto sepolto
+    bambino maestro cuoco fornaio poeta architetto medico filosofo fisico chimico matematico storico notaio giardiniere"""
+_WOMEN = """lei mia nostra madre mamma sorella figlia moglie zia nonna regina principessa duchessa attrice pittrice
+    scultrice scrittrice compositrice direttrice donna ragazza fidanzata suora imperatrice contessa nata morta sepolta
+    bambina maestra cuoca poetessa professoressa"""
+_PEOPLE = """nacque morì sposò cantante regista artista musicista pianista violinista chitarrista giornalista romanziere
+    ingegnere astronomo botanico biologo economista esploratore navigatore capitano ammiraglio generale soldato pilota
+    astronauta presidente ministro senatore politico avvocato giudice commissario insegnante professore studente
+    allenatore calciatore corridore ciclista pugile nuotatore tennista fotografo comico mago vescovo santo mercante
+    banchiere sarto falegname fabbro pastore cacciatore assassino ladro vicino collega amico cugino cugina nipote"""
+
 _ABOUT = (
     r"(?:di|del|dello|della|dell|dei|degli|delle|a|ad|al|allo|alla|all|ai|agli|alle|su|sul|sullo|sulla|sull|sui|sugli"
     r"|sulle|riguardo|circa|a proposito)"
@@ -261,8 +277,8 @@ _SLIP = (
     r"(?: [,.:;!])* )*"
 )
 _MEANT = (
-    r"(?:io )?(?:intendevo|intendo|volevo dire|volevo|dicevo|parlavo|pensavo|mi riferivo|chiedevo|mi interessava"
-    r"|era quell[oa]|nel senso)(?: dire)? "
+    r"(?:io )?(?:intendevo|intendo|volevo dire|volevo|dicevo|parlavo|(?:pensavo|mi riferivo)(?: ad?)?|chiedevo"
+    r"|mi interessava|era quell[oa]|nel senso)(?: dire)? "
 )
 _AFTERTHOUGHT = r"(?: ,)?(?: (?:scusa|scusami|però|invece|veramente|per favore|ovviamente))*"
 
@@ -610,7 +626,7 @@ FOLLOWUPS = FollowUpWords(
         r"|aspetta|un attimo|rettifico|correggo|mi correggo|correzione|errore(?: (?:mio|di battitura))?|sbagliato|ho sbagliato"
         r"|mi sono (?:sbagliat|confus|espress)[oa](?: male)?|mi sbagliavo|volevo dire|intendevo(?: dire)?|cioè|ehm|facciamo"
         r"|ho (?:letto|scritto|capito) male|ho detto .{1,30}? ma|ma quale \w+|(?:ma )?(?:io )?(?:cercavo|chiedevo|parlavo"
-        r"|pensavo|dicevo|mi riferivo|mi serviva|volevo)(?: (?:a|di|del|al|della|alla|dello|dell))?|avrei dovuto dire"
+        r"|pensavo|dicevo|mi riferivo|mi serviva|volevo)(?: (?:a|ad|di|del|al|della|alla|dello|dell))?|avrei dovuto dire"
         r"|nel senso|meglio|più che altro)(?: [,.:;!…-]+)*(?: |$)"
     ),
     slip_ends=(
@@ -641,7 +657,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     spellings=forms(
         """anche anch anke, che ke, chi ki, chiede kiede, come cm, comunque cmq, con cn kn, cosa cs kosa, domani dmn,
-        dopo dp, dove dv ndo, già gia, niente nnt, non nn, per x, perché perchè perke pk pke xche xchè xché xke
+        dopo dp, dove dv ndo dov, già gia, niente nnt, non nn, per x, perché perchè perke pk pke xche xchè xché xke
         xké, però xò, più piu, po pò, può puo, qual kual, qualcosa qlcs, qualcuno qlcn, quale kuale, quando kuando
         qnd quanno, quanta qnta, quante qnte, quanti qnti, quanto kuanto qnt, quella qlla, quelle qlle, quelli
         qlli, quello qll, questa qsta, queste qste, questi qsti, questo qst, quindi qndi, sono sn, tutto tt"""
@@ -654,7 +670,7 @@ FOLLOWUPS = FollowUpWords(
         r"|sta|stanno|morì|nacque|vinse|scrisse|visse|disse|fece|fecero|prese|mise|nasce|muore|piove|contiene|consuma|brucia"
         r"|ascolta|parla|arriva|arrivano|torna|entra|esce|rischia|sopporta|regge|tiene|vuole|vogliono|perde|perdono|mangia"
         r"|mangiano|beve|dorme|corre|abita|lavora|guadagna|insegna|gira|pota|usa|apre|aprono|chiude|chiudono|parte|partono"
-        r"|" + _PAST_FORM + r")"
+        r"|fanno|\w{4,}[^fr]ono|\w{3,}iscono|" + _PAST_FORM + r")"
     ),
     past_form=_PAST_FORM,
     happens=words("successo succede accaduto accade capitato capita"),
@@ -669,12 +685,18 @@ FOLLOWUPS = FollowUpWords(
     verb_markers_alone=True,
     participle=r"\w{2,}(?:at|it|ut|st|rt|tt)[oaie]",
     own_people=words("mio mia miei mie nostro nostra"),
-    person_genders={"lui": "m", "lei": "f", "mio": "m", "mia": "f", "nostro": "m", "nostra": "f"},
+    person_genders={
+        **dict.fromkeys(words(_PEOPLE), ""),
+        **dict.fromkeys(words(_MEN), "m"),
+        **dict.fromkeys(words(_WOMEN), "f"),
+    },
+    locatives=words("in nel nello nella nell nei negli nelle"),
     text_requests=words("traduci tradurre traducimi correggi riscrivi"),
     light_verbs=words(
         """fare fa fanno faccio fai dare dà dai va vanno serve servono usa usano usare costa costano mettere metti prendere
         prende dire dice vuol vuole sapere funziona trovare vedere succede significa"""
     ),
+    feminines=words("mano foto moto radio auto metro"),
     article_forms={
         **dict.fromkeys(
             [

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language_of
-from ricordo.recall.index import idf
+from ricordo.recall.index import highest, idf
 from ricordo.recall.quantization import Vectors, similarities
 
 if TYPE_CHECKING:
@@ -211,7 +211,6 @@ _DOUBT, _DOUBT_ELSE = {"en": 1.5}, 3.0  # how steeply the certainty of words fal
 _STRIKING = 4.0  # standard deviations above the average at which a message speaks for itself, however short
 _MOST_SIMILAR = 8.0  # standard deviations; what is beyond counts no more
 _NAMED = 2 / 3  # how much a named speaker's own messages count beside those of a role
-_SUBSTANCE = 8  # content words from which on a message can hold an answer by itself
 _LIKELY_WORDS = 0.5  # word evidence from which on the first-stage search keeps a message in any case
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
@@ -235,12 +234,13 @@ class WordEvidence:
     asked: float
     certainty: float
 
-    def coverage(self, turns: Sequence[Sequence[int]]) -> list[float]:
-        """The share of the question that the rows of each turn contain together, from 0 to 1; rare words count more."""
-        if not turns or self.asked <= 0:
-            return [0.0] * len(turns)
-        first = np.cumsum([0, *map(len, turns[:-1])])
-        said = np.logical_or.reduceat(self.said.take(np.concatenate(turns), axis=1), first, axis=1)
+    def coverage(self, index: "OwnerIndex", rows: Sequence[int]) -> list[float]:
+        """The share of the question that the whole turn of each row contains, from 0 to 1; rare words count more."""
+        if not rows or self.asked <= 0:
+            return [0.0] * len(rows)
+        said = self.said.take(rows, axis=1)
+        for others in index.same_turn(np.array(rows)):
+            said |= self.said.take(others, axis=1)
         # Rounded, because the last bit of a sum may depend on the number of turns.
         shares: list[float] = (np.einsum("i,ij->j", self.worths, said) / self.asked).round(9).tolist()
         return shares
@@ -268,13 +268,17 @@ def word_evidence(index: "OwnerIndex", question: str, allowed: NDArray[np.bool_]
     weigh = _weighed_one_by_one if index.is_large else _weighed_at_once
     total, said, holders = weigh(index, [(asked[at][1], found[at]) for at in chosen])
     worths = np.array([idf(count + _ELSEWHERE, each) for each in holders])
-    best = float(total.max(initial=0, where=allowed))
+    everywhere = allowed.all()
+    among = total if everywhere else np.where(allowed, total, np.float32(0))
+    best = float(among.max(initial=0))
     weight = float(worths.sum() + sizes.count(0) * idf(count + _ELSEWHERE, 0))
-    around = _said_around(links, said, _leading(total, allowed, best))
+    around = _said_around(links, said, _leading(among, best))
     contained = float((worths @ around.any(axis=1)).max(initial=0))
     doubt = _DOUBT.get(_language(question), _DOUBT_ELSE)
+    if best > 0:
+        total /= np.float32(best)
     return WordEvidence(
-        np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
+        total if everywhere else np.minimum(total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),
         said,
         worths,
@@ -371,14 +375,10 @@ def _kinds() -> dict[int, tuple[int, ...]]:
     return found
 
 
-def _leading(scores: Vectors, allowed: NDArray[np.bool_], best: float) -> "Rows":
-    """The rows with the highest scores, at least half of the best, in no order."""
-    rows = np.flatnonzero(allowed & (scores > best / 2))
-    if len(rows) <= _LEADING:
-        return rows
-    among = scores[rows]
-    found: Rows = rows[among >= np.partition(among, len(rows) - _LEADING)[len(rows) - _LEADING]]
-    return found[:_LEADING]
+def _leading(scores: Vectors, best: float) -> "Rows":
+    """The rows with the highest scores, above half of the best, in no order."""
+    bar = highest(scores, _LEADING)
+    return np.flatnonzero(scores >= bar if bar > best / 2 else scores > best / 2)[:_LEADING]
 
 
 def _said_around(links: "Links", said: NDArray[np.bool_], rows: "Rows") -> NDArray[np.bool_]:
@@ -413,12 +413,15 @@ def meaning_evidence(
     links = index.links
     weight = links.meaning[rows]
     around = links.meaning_around if isinstance(rows, slice) else links.around(rows, weight)
-    raw = (alone + links.around(rows, weight * alone)) / (1 + around)
+    share = (alone + links.around(rows, weight * alone)) / (1 + around)
     mean, spread = _typical(index, query, known, rows, alone)
-    low, high = mean - 3 * spread, float(raw.max(initial=mean, where=allowed[rows]))
+    among = share if known.all() else share[allowed[rows]]
+    low, high = mean - 3 * spread, float(among.max(initial=mean))
     if high - low < 1e-6:
         return MeaningEvidence(np.where(index.has_vector, np.float32(1), words), np.zeros_like(words))
-    share = ((raw - np.float32(low)) / np.float32(high - low)).clip(0, 1)
+    share -= np.float32(low)
+    share /= np.float32(high - low)
+    np.clip(share, 0, 1, out=share)
     deviations = (alone - np.float32(mean)) / np.float32(max(spread, 1e-6))
     if isinstance(rows, slice):
         return MeaningEvidence(share, deviations)
@@ -429,10 +432,11 @@ def meaning_evidence(
 
 def substance_evidence(index: "OwnerIndex", meaning: MeaningEvidence | None) -> Vectors:
     """Whether a message can hold an answer by itself: it has enough words, or is strikingly similar in meaning."""
-    enough: Vectors = np.minimum(np.float32(1), index.lengths / np.float32(_SUBSTANCE))
+    enough: Vectors = index.links.enough
     if meaning is None:
         return enough
-    found: Vectors = np.maximum(enough, meaning.alone / np.float32(_STRIKING)).clip(0, 1)
+    found: Vectors = np.maximum(enough, meaning.alone / np.float32(_STRIKING))
+    np.minimum(found, np.float32(1), out=found)
     return found
 
 

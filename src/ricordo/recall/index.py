@@ -8,7 +8,7 @@ from the store, which takes a fraction of a second for 100,000 messages.
 import math
 import threading
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -177,10 +177,12 @@ _SAMPLE = 1_024
 # A message is ranked together with the two before it and the one after it.
 _NEAR = 20  # words from which on a neighbour's words count proportionally less
 _PAGE = 50  # content words from which on a message is long
+_SUBSTANCE = 8  # content words from which on a message can hold an answer by itself
 _LONG_QUESTION = 15  # content words from which on a message that ends with a question also tells something
 _LENT = 0.8  # the most that a neighbour's word counts
 _MOST_MATCHES = 16  # a word in more than one of so many rows is common, and kept as a column
 _NEIGHBOUR_MEANING = 0.1
+_STEP, _MARGIN = 31, 8  # of the sample that bounds the highest scores, and places of it that are taken in any case
 _LARGE, _COLUMNS = 512, 128  # rows from which on an index keeps common words, and how many
 # The parameters k1 and b of BM25.
 _REPETITION, _LENGTH = 1.2, 0.75
@@ -263,6 +265,7 @@ class OwnerIndex:
         self.roles, self.speakers = Codebook(), Codebook()
         self._row_of: dict[str, int] = {}
         self._places: list[tuple[int, int]] = []
+        self._turns = Column(np.int64)
         self._newest: dict[int, int] = {}
         self._times = Column(np.float64)
         self._lengths = Column(np.float32)
@@ -316,6 +319,7 @@ class OwnerIndex:
             self.roles.extend(batch.roles)
             self.speakers.extend(batch.speakers)
             self._places.extend(batch.places)
+            self._turns.extend([number for number, _ in batch.places])
             codes = self.sessions.extend(batch.session_ids)
             for session, places in groupby(range(count), codes.__getitem__):
                 self._link(session, [first + place for place in places])
@@ -471,21 +475,36 @@ class OwnerIndex:
         cosines: list[float] = (found * self._scales.array[rows]).tolist()
         return [each if known else None for each, known in zip(cosines, self.has_vector[rows].tolist(), strict=True)]
 
-    def same_turn(self, row: int) -> list[int]:
-        """The rows of a row's turn, its own included."""
-        place, rows = self._places[row][0], [row]
-        for onward in (self._before, self._after):  # which never leave the session
-            other = onward[row]
-            while other >= 0 and self._places[other][0] == place:
-                rows.append(other)
-                other = onward[other]
-        return rows
+    def same_turn(self, rows: Rows) -> Iterator[Rows]:
+        """The other rows of the turns of some rows, one of each turn at a time; the number beyond all where none is."""
+        own, numbers, none = self._turns.array[rows], self._turns.array, len(self)
+        for onward in (self.links.before, self.links.after):  # which never leave the session
+            others = onward[rows]
+            while (same := (others < none) & (numbers[np.minimum(others, none - 1)] == own)).any():
+                others = np.where(same, others, none)
+                yield others
+                others = onward[others]
 
     def vectors_of(self, message_ids: Sequence[str]) -> Vectors:
         """The vectors of some messages as floats; zeros where there is none."""
         with self.lock:
             numbers = np.array([self._row_of[name] for name in message_ids], dtype=np.int64)
             return QuantizedVectors(self._vectors.array[numbers], self._scales.array[numbers]).floats()
+
+
+def highest(scores: Vectors, places: int) -> float:
+    """The score at a place from the top; minus infinity where there are fewer scores.
+
+    Only scores that a sample says may be among them are sorted. An odd step, because questions and answers alternate.
+    """
+    if places >= len(scores):
+        return -math.inf
+    sample = scores[::_STEP]
+    above = _MARGIN + 3 * places // _STEP
+    if above < len(sample):
+        likely = scores[scores >= np.partition(sample, len(sample) - above)[len(sample) - above]]
+        scores = likely if len(likely) >= places else scores
+    return float(np.partition(scores, len(scores) - places)[len(scores) - places])
 
 
 def idf(count: int, holders: int) -> float:
@@ -541,9 +560,15 @@ class Links:
             np.append(np.where(each < 0, missing, each), missing).astype(np.intp) for each in (before, after)
         )
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
+        places = np.arange(missing)
+        beside = (
+            (self.before[:-1] == places - 1) & (self.two_before[:-1] == places - 2) & (self.after[:-1] == places + 1)
+        )
+        self._apart = np.flatnonzero(~beside)  # rows whose neighbours are not the rows beside them: ends of sessions
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
         self.meaning = np.float32(_NEIGHBOUR_MEANING) * self.nearness
         self.meaning_around = self.around(slice(0, missing), self.meaning)
+        self.enough: Vectors = np.minimum(np.float32(1), lengths / np.float32(_SUBSTANCE))
         self.lending = np.append(np.minimum(np.float32(_LENT), self.nearness), np.float32(0))
         # 0 up to fifty content words, 1 from five hundred: a page holds many words and little of each.
         self.pages = np.log10(np.maximum(lengths, np.float32(_PAGE)) / np.float32(_PAGE)).clip(0, 1)
@@ -555,6 +580,15 @@ class Links:
         """For each of some rows the sum of its neighbours' values, for neighbours that are among these rows."""
         spread = np.zeros(len(self.before), dtype=np.float32)
         spread[rows] = values
+        if not isinstance(rows, slice):
+            return self._beside(spread, rows)
+        total = np.empty(len(spread) - 1, dtype=np.float32)
+        np.add(spread[1:-2], spread[:-3], out=total[2:])
+        total[2:] += spread[3:]
+        total[self._apart] = self._beside(spread, self._apart)
+        return total
+
+    def _beside(self, spread: Vectors, rows: Rows) -> Vectors:
         total: Vectors = spread[self.before[rows]] + spread[self.two_before[rows]] + spread[self.after[rows]]
         return total
 

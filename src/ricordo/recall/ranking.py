@@ -29,6 +29,7 @@ from ricordo.recall.evidence import (
     topic_evidence,
     word_evidence,
 )
+from ricordo.recall.index import highest
 
 if TYPE_CHECKING:
     from ricordo.recall.index import OwnerIndex
@@ -140,7 +141,7 @@ def rank(
         # Something is always nearest: a score is trusted less where only meaning speaks.
         sure = (1 - evidence.given_up(weights) * weights.words / (weights.words + weights.meaning)) / weights.total
         numbers = np.minimum.accumulate(scores[rows] * sure).clip(0, 1).tolist()
-        covered = evidence.words.coverage([index.same_turn(row) for row in rows])
+        covered = evidence.words.coverage(index, rows)
         ids, cosines = [index.message_ids[row] for row in rows], index.cosines(rows, question.vector)
         each_row = zip(ids, numbers, [()] * len(rows), covered, cosines, strict=True)
         taken = {row: each for row, each in zip(rows, map(RankedMessage._make, each_row), strict=True) if accept(each)}
@@ -166,7 +167,8 @@ def _scored(
     if not question.text.strip() or not allowed.any():
         return None
     evidence = _gather(index, question, allowed)
-    return np.where(allowed & evidence.found, evidence.weighed(weights), -np.inf), evidence
+    scores, found = evidence.weighed(weights), allowed & evidence.found
+    return scores if found.all() else np.where(found, scores, -np.inf), evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class _Evidence:
             if kind is not None:
                 share = 1 - given_up if name == "substance" else 1.0  # short messages live on borrowed words
                 total += np.float32(getattr(weights, name) * share) * kind
-        return total.astype(np.float32)
+        return total.astype(np.float32, copy=False)
 
     def reasons(self, index: "OwnerIndex", rows: Sequence[int]) -> Iterator[tuple[str, ...]]:
         """Why each of some rows was found."""
@@ -314,16 +316,20 @@ def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> tuple[list[int]
     told += np.where(first, _LED_FIRST * through, _LED * (through - 1)) + _SAME_SPEAKER * (same - 1.0 * ~first)
     kept = _at_least(told, limit)
     led = (~first & (through >= _CLEARLY))[kept]
-    place = dict(zip(rows[kept].tolist(), told[kept].tolist(), strict=True))
-    times, names = index.times, index.message_ids
-    best = sorted(place, key=lambda row: (-place[row], -float(times[row]), names[row]))
-    return best[:limit], set(compress(place, led.tolist()))
+    best = rows[kept]
+    numbers, names = best.tolist(), index.message_ids
+    order = sorted(
+        zip(
+            (-told[kept]).tolist(), (-index.times[best]).tolist(), [names[row] for row in numbers], numbers, strict=True
+        )
+    )
+    return [row for *_, row in order[:limit]], set(compress(numbers, led.tolist()))
 
 
 def _at_least(scores: "Vectors", places: int, less: float = 0.0) -> NDArray[np.int64]:
     """The places of the highest finite scores, ties with the last one included, and those at most `less` below it."""
-    bar = np.partition(scores, len(scores) - places)[len(scores) - places] - less if places < len(scores) else -np.inf
-    return np.flatnonzero((scores >= bar) & (scores > -np.inf))
+    bar = np.float32(highest(scores, places)) - less
+    return np.flatnonzero(scores >= bar if bar > -np.inf else scores > -np.inf)
 
 
 MIN_COVERAGE = 0.25  # of the question's words, a rare one counting more

@@ -9,10 +9,9 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +26,8 @@ TIERS = (1, 2, 3)
 SHIPPED = ("it", "en")  # languages, each with a file `data/crisis_<code>.toml`
 
 _SLOT = re.compile(r"\{([a-z_]+)\}")
+_WORDS = re.compile(r"\w+")
+IDLE_WORDS = 10_000  # kept of each language
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,10 @@ class CrisisPhrases:
     rules: tuple[CrisisRule, ...]
     quiet: str
     contexts: Mapping[str, str]
-    triggers: str
     needing: Mapping[str, Sequence[int]]  # the indexes of the rules that need a word with this prefix
     lengths: Sequence[int]  # of these prefixes
+    spaced: Sequence[str]  # those of several words
+    idle: set[str] = field(default_factory=set, compare=False)  # words of late that no rule needs: nearly all of a text
 
 
 def shipped_phrases(language: str | None = None) -> tuple[CrisisPhrases, ...]:
@@ -95,7 +97,7 @@ def check_patterns(phrases: CrisisPhrases, name: str) -> None:
     for rule in phrases.rules:
         for pattern in (rule.phrases, *(group for groups in rule.together for group in groups)):
             _check(pattern, f"{name}: rule {rule.id!r}")
-    for pattern in (phrases.quiet, phrases.triggers, *phrases.contexts.values()):
+    for pattern in (phrases.quiet, *phrases.contexts.values()):
         _check(pattern, name)
 
 
@@ -133,21 +135,12 @@ def read_phrases(text: str, name: str) -> CrisisPhrases:
             rules=rules,
             quiet=_pattern(data["quiet"], words) if data.get("quiet") else "",
             contexts={key: _pattern(value, words) for key, value in data.get("contexts", {}).items()},
-            triggers=_triggers(set(needing)),
             needing=needing,
             lengths=tuple(set(map(len, needing))),
+            spaced=tuple(need for need in needing if not _WORDS.fullmatch(need)),
         )
     except (tomllib.TOMLDecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise SettingsError("crisis_file", f"{name}: {error}; see the shipped files for the form") from error
-
-
-def _triggers(needs: set[str]) -> str:
-    """A pattern for words with one of these prefixes, grouped by first letter so that most words fail fast."""
-    groups = (
-        rf"{re.escape(first)}(?:{'|'.join(re.escape(need[1:]) for need in same)})"
-        for first, same in groupby(sorted(needs), key=lambda need: need[:1])
-    )
-    return rf"\b(?:{'|'.join(groups)})\w*"
 
 
 def _rule(data: Mapping[str, Any], words: Mapping[str, str]) -> CrisisRule:
@@ -216,8 +209,10 @@ def detect_crisis(
     tables = shipped_phrases(language) if phrases is None else phrases
     for window in _windows(text):
         plain = normalise_text(window)
-        words = _WORD.findall(plain)
-        found += [(rule, known) for known in tables for rule in _signs(_expanded(plain, words, known), known)]
+        words = set(_WORD.findall(plain))
+        for known in tables:
+            whole, said = _expanded(plain, words, known)
+            found += [(rule, known) for rule in _signs(whole, said, known)]
     if not found:
         return None
     rule, known = max(found, key=lambda each: each[0].tier)
@@ -244,7 +239,9 @@ def normalise_text(text: str) -> str:
     """Lower case, no accents, no repeated letters, only sentence punctuation: the form of the phrases."""
     plain = text
     if not plain.isascii():
-        plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", plain)).translate(_QUOTES)
+        plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", plain))
+        if _QUOTED.search(plain):  # most texts have none, and a translation looks at every character
+            plain = plain.translate(_QUOTES)
     plain = _CONTRACTED.sub("", plain.casefold())
     if _DRAWN_OUT.search(plain):
         plain = _DRAWN_OUT.sub(r"\1\1", _DRAWN_OUT_END.sub(r"\1", plain))
@@ -252,29 +249,35 @@ def normalise_text(text: str) -> str:
 
 
 _QUOTES = str.maketrans("’‘`´“”«»„", "''''" + '"' * 5)
+_QUOTED = re.compile("[’‘`´“”«»„]")
 _UNSEEN = re.compile(rf"[\u0300-\u036f]|{HIDDEN}")
 _CONTRACTED = re.compile(r"'(?=(?:t|m|s|re|ve|d|ll)\b)")
 _DRAWN_OUT_END = re.compile(r"([a-z])\1{2,}\b")
 _DRAWN_OUT = re.compile(r"([a-z])\1\1+")
-_OTHER = re.compile(r'[^\w.!?;"+\n]+')
+# Everything else, but for single spaces, which stay as they are.
+_OTHER = re.compile(r'[^\w.!?;"+\n ][^\w.!?;"+\n]*| [^\w.!?;"+\n]+')
 _ENDS = ".!?;\n"
 _WORD = re.compile(r"[a-z0-9+]+")
 
 
-def _expanded(plain: str, words: Sequence[str], known: CrisisPhrases) -> str:
-    """The text with abbreviations written out."""
-    expand = known.expand
-    if expand.keys().isdisjoint(words):
-        return plain
-    return compiled(known.abbreviations).sub(lambda word: expand[word[0]], plain)
+def _expanded(plain: str, words: set[str], known: CrisisPhrases) -> tuple[str, set[str]]:
+    """The text with abbreviations written out, and its words."""
+    expand, short = known.expand, words & known.expand.keys()
+    whole = compiled(known.abbreviations).sub(lambda word: expand[word[0]], plain) if short else plain
+    if not plain.isascii() or "+" in plain:
+        return whole, set(_WORDS.findall(whole))
+    return whole, (words - short).union(*(_WORDS.findall(expand[word]) for word in short)) if short else words
 
 
-def _signs(text: str, known: CrisisPhrases) -> list[CrisisRule]:
+def _signs(text: str, words: set[str], known: CrisisPhrases) -> list[CrisisRule]:
     """The rules that match and are not suppressed."""
-    seen = set(compiled(known.triggers).findall(text))
-    if not seen:
-        return []
-    needed = {at for word in seen for length in known.lengths for at in known.needing.get(word[:length], ())}
+    spaced = [need for need in known.spaced if need in text and compiled(rf"\b{re.escape(need)}").search(text)]
+    needed = {at for need in spaced for at in known.needing[need]}
+    for word in words - known.idle:
+        rules = [at for length in known.lengths for at in known.needing.get(word[:length], ())]
+        needed.update(rules)
+        if not rules and len(known.idle) < IDLE_WORDS:
+            known.idle.add(word)
     spoken = [(known.rules[at], spans) for at in sorted(needed) if (spans := list(_spans(known.rules[at], text)))]
     if not spoken:
         return []
@@ -315,7 +318,7 @@ class CrisisDetector:
 
     def __init__(self, phrases: tuple[CrisisPhrases, ...] = ()) -> None:
         self._phrases = phrases
-        self._cached = lru_cache(maxsize=4_096)(self._any_crisis)  # the same turns are checked with every question
+        self._cached = lru_cache(maxsize=8_192)(self._any_crisis)  # the same turns are checked with every question
 
     def sign(self, message: Message) -> Crisis | None:
         """The crisis in a message, or None."""

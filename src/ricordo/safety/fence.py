@@ -191,7 +191,7 @@ def _defused(text: str) -> str:
 
 # History and chunks are defused again with every question.
 _MAX_CACHED_LENGTH = 4_000
-_defused_cached = lru_cache(maxsize=1_024)(_defused)
+_defused_cached = lru_cache(maxsize=4_096)(_defused)
 
 
 def fenced(text: str, code: str) -> str:

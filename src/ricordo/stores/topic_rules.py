@@ -85,7 +85,7 @@ def as_counted(change: TopicChange, actual: Mapping[int, int]) -> tuple[Topic, .
     return tuple(topics)
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=4_096)
 def unpacked(block_id: str, body: bytes) -> Mapping[str, tuple[MessageRow, ...]]:
     """The messages of a block by turn id; DamagedBlock if it cannot be read.
 

@@ -249,6 +249,16 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
     return [_spoken(turn, words[turn.session_id, turn.block_id or ""]) if turn.archived else turn for turn in turns]
 
 
+def whole_turns(owner: Owner, rows: Iterable[Any]) -> list[Turn]:
+    """The turns of rows that end with the bytes of their block, where the text of a turn is only there."""
+    found = list(rows)
+    bodies: dict[str, dict[str, bytes]] = {}
+    for session_id, *_, block_id, body in found:
+        if body is not None:
+            bodies.setdefault(session_id, {})[block_id] = body
+    return rows_to_turns(owner, [row[:-1] for row in found], lambda session_id, _: bodies.get(session_id, {}))
+
+
 def _words(block_id: str, body: bytes | None) -> Mapping[str, tuple[MessageRow, ...]] | DamagedBlock:
     try:
         if body is None:

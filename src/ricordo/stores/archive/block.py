@@ -64,8 +64,9 @@ def decode(plain: bytes, count: int) -> list[MessageRow]:
         raise ValueError(f"{count} messages cannot fit in {len(plain)} bytes")
     reader = ByteReader(plain)
     roles = [ROLES[byte] for byte in reader.take(count)]
-    lengths, tokens = reader.numbers(count), map(_signed, reader.numbers(count))
-    moments = [_EPOCH + each * _MICROSECOND for each in accumulate(map(_signed, reader.numbers(count)))]
+    numbers = reader.numbers(3 * count)
+    lengths, tokens = numbers[:count], map(_signed, numbers[count : 2 * count])
+    moments = [_EPOCH + each * _MICROSECOND for each in accumulate(map(_signed, numbers[2 * count :]))]
     ids = list(_ids(reader, count))
     raw = reader.text()
     extras: dict[int, dict[str, Any]] = dict(json.loads(raw)) if raw else {}

@@ -17,7 +17,7 @@ from ricordo.stores.derived_rows import BLOCK_ROWS, TOPIC_ROWS
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import turn_statements
 from ricordo.stores.postgres.transaction import PostgresPart, Row, Transaction, long_script, named, script
-from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
+from ricordo.stores.turn_rows import TURN_COLUMNS, turn_to_row, whole_turns
 from ricordo.stores.write_rules import grouped
 
 VECTORS_PER_PAGE = 1000
@@ -25,9 +25,6 @@ INDEXED_PER_PAGE = 8000
 
 Key = dict[str, Any]
 Messages = Mapping[str, Mapping[str, Sequence[MessageRow]]]  # block id, turn id -> messages
-
-_TURN_NAMES = TURN_COLUMNS.split(", ")
-_SESSION_ID, _BLOCK_ID = _TURN_NAMES.index("session_id"), _TURN_NAMES.index("block_id")
 
 
 class PostgresTopics(PostgresPart):
@@ -70,7 +67,7 @@ class PostgresTopics(PostgresPart):
         locked = transaction.send(turn_statements.LOCK_SESSION, key)
         rows = transaction.send(turn_statements.TURNS_BY_NUMBER, {**key, "numbers": numbers})
         taken = transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": [block.id]})
-        found = {turn.turn_number: turn for turn in to_turns(owner, rows)}
+        found = {turn.turn_number: turn for turn in whole_turns(owner, rows)}
         free = locked.fetchone() is not None and taken.fetchone() is None
         if not free or not topic_rules.replaces(block, [found.get(number) for number in numbers]):
             transaction.rollback()
@@ -193,16 +190,6 @@ def key_of(owner: Owner, session_id: str) -> Key:
     return {"owner": owner.key, "session_id": session_id}
 
 
-def to_turns(owner: Owner, rows: Iterable[Row]) -> list[Turn]:
-    """Turns from rows that end with the bytes of their block, for turns whose text is only there."""
-    found = list(rows)
-    bodies: dict[str, dict[str, bytes]] = {}
-    for row in found:
-        if row[-1] is not None:
-            bodies.setdefault(row[_SESSION_ID], {})[row[_BLOCK_ID]] = row[-1]
-    return rows_to_turns(owner, [row[:-1] for row in found], lambda session_id, _: bodies.get(session_id, {}))
-
-
 def to_shelf(rows: Sequence[Row]) -> TopicShelf:
     """The topics of a session from rows of its two counters and a topic."""
     if not rows:
@@ -271,7 +258,7 @@ def _locked_turns(transaction: Transaction, owner: Owner, session_id: str, numbe
     key = key_of(owner, session_id)
     locked = transaction.send(turn_statements.LOCK_SESSION, key)
     rows = transaction.send(turn_statements.TURNS_BY_NUMBER, {**key, "numbers": list(numbers)}, binary=True)
-    return to_turns(owner, rows) if locked.fetchone() else []
+    return whole_turns(owner, rows) if locked.fetchone() else []
 
 
 def _shrink_topics(
@@ -297,7 +284,7 @@ def _shrink_topics(
 
 
 def _with_counts(transaction: Transaction, owner: Owner, key: Key, topic: Topic, gone: Collection[int]) -> Topic:
-    turns = to_turns(owner, transaction.send(turn_statements.TURNS_BY_TOPIC, {**key, "topic_id": topic.id}))
+    turns = whole_turns(owner, transaction.send(turn_statements.TURNS_BY_TOPIC, {**key, "topic_id": topic.id}))
     return topic_rules.with_counts(
         topic, gone, *_counts([(turn.archived, topic_rules.messages_counted(turn)) for turn in turns])
     )

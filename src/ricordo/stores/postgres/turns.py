@@ -29,7 +29,6 @@ from ricordo.stores.postgres import owner_statements, topics
 from ricordo.stores.postgres import turn_statements as sql
 from ricordo.stores.postgres.append_group import AppendGroup, UnnumberedTurn, last_said, opened, put_receipt
 from ricordo.stores.postgres.people import add_owner, first_row
-from ricordo.stores.postgres.topics import to_turns
 from ricordo.stores.postgres.transaction import (
     LONG_TIMEOUT,
     Cursor,
@@ -41,7 +40,16 @@ from ricordo.stores.postgres.transaction import (
     long_script,
     named,
 )
-from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, TURN_COLUMNS, micros, moment, texts_in, turn_to_row
+from ricordo.stores.turn_rows import (
+    ENDLESS,
+    SESSION_ROWS,
+    TURN_COLUMNS,
+    micros,
+    moment,
+    texts_in,
+    turn_to_row,
+    whole_turns,
+)
 
 Values = dict[str, Any]
 
@@ -104,11 +112,11 @@ class PostgresTurns(PostgresPart):
 
     def get(self, owner: Owner, turn_id: str) -> Turn | None:
         rows = self._transactions.read(owner, sql.TURN_BY_ID, turn_id=turn_id)
-        return next(iter(to_turns(owner, rows)), None)
+        return next(iter(whole_turns(owner, rows)), None)
 
     def by_ids(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
         rows = self._transactions.read_lagging(owner, sql.TURNS_BY_ID, turn_ids=list(turn_ids))
-        return tuple(to_turns(owner, rows))
+        return tuple(whole_turns(owner, rows))
 
     def page(
         self,
@@ -129,7 +137,7 @@ class PostgresTurns(PostgresPart):
             rows = self._transactions.fetch(sql.TURNS_PAGE, {**page, "owner": owner.key})
         else:
             rows = self._transactions.read(owner, sql.TURNS, **page)
-        return tuple(to_turns(owner, reversed(rows)))
+        return tuple(whole_turns(owner, reversed(rows)))
 
     def receipts(
         self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
@@ -294,8 +302,8 @@ def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]
     with_id = transaction.send(sql.TURNS_BY_ID, {"owner": owner.key, "turn_ids": [turn.id for turn in loaded]})
     first_row(owner_row)
     info = SESSION_ROWS.read(first_row(locked), owner=owner)
-    by_number = {turn.turn_number: turn for turn in to_turns(owner, at_number)}
-    by_id = {turn.id: turn for turn in to_turns(owner, with_id)}
+    by_number = {turn.turn_number: turn for turn in whole_turns(owner, at_number)}
+    by_id = {turn.id: turn for turn in whole_turns(owner, with_id)}
     taken = [number for (number,) in numbers]
 
     fresh = [
@@ -369,7 +377,7 @@ def _by_id(transaction: Transaction, owner: Owner, turn_id: str) -> Cursor:
 
 
 def _one(owner: Owner, cursor: Cursor) -> Turn | None:
-    turns = to_turns(owner, cursor)
+    turns = whole_turns(owner, cursor)
     return turns[0] if turns else None
 
 

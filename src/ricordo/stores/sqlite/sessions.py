@@ -30,7 +30,7 @@ from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view, writing
 from ricordo.stores.sqlite.database import WriteConnection, has_tables, translated
-from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, micros, moment, plain_turns
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, micros, moment, plain_turns, whole_turns
 
 T = TypeVar("T")
 
@@ -116,10 +116,10 @@ class SqliteTurns(SqlitePart[Connections]):
         return found[0] if found else None
 
     def by_ids(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
-        # Most of them were said long ago and are in blocks.
-        with self._database.reading() as reader, one_view(reader):
-            rows = reader.execute(sql.TURNS_BY_ID, (owner.key.bytes, json.dumps(list(turn_ids)))).fetchall()
-            return topics.to_turns(reader, owner, rows)
+        # Most of them were said long ago and are in blocks: rows and blocks in one statement, which is one snapshot.
+        with self._database.reading() as reader:
+            found = reader.execute(sql.TURNS_BY_ID, (owner.key.bytes, json.dumps(list(turn_ids)))).fetchall()
+        return whole_turns(owner, found)
 
     def page(
         self,

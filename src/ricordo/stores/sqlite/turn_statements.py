@@ -12,8 +12,13 @@ NUMBERED = "owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM j
 
 TURN_BY_ID = f"SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND turn_id = ?"
 
+# With the block of each turn whose text is only there.
 TURNS_BY_ID = f"""
-SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND turn_id IN (SELECT value FROM json_each(?))
+SELECT {TURN_COLUMNS}, CASE WHEN query IS NULL AND response IS NULL THEN (
+    SELECT body FROM blocks
+    WHERE blocks.owner = turns.owner AND blocks.session_id = turns.session_id AND blocks.block_id = turns.block_id
+) END
+FROM turns WHERE owner = ? AND turn_id IN (SELECT value FROM json_each(?))
 """
 
 TURN_BY_NUMBER = f"SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND session_id = ? AND turn_number = ?"
