@@ -169,6 +169,8 @@ class ReaderPhrases:
     thanks: str
     okay: str
     farewell: str
+    feeling: str
+    gladness: str
     nothing_yet: str
     nothing_held: str
     # A statement or a command was taken in.
@@ -177,6 +179,10 @@ class ReaderPhrases:
     standing: str
     forgotten: str
     nothing_to_forget: str
+    forget_all: str  # asks to confirm it
+    all_forgotten: str
+    wishes: str
+    no_wishes: str
     # Quotes: of the user, of an earlier answer; a claim about the past that a quote bears out, or does not.
     you_said: str
     i_said: str
@@ -193,6 +199,13 @@ class ReaderPhrases:
     talk_assistant: str
     no_talk: str
     no_item: str  # what "the second one" refers to is unknown
+    mentions: str  # how many messages speak of something: `{number}`
+    # The last answer: where it came from and that it is only quoted, `{names}`; what the reader cannot do with it.
+    origin: str
+    no_origin: str
+    certainty: str
+    no_translation: str
+    no_other_words: str
     known: str
     known_line: str
     fallback: str
@@ -274,6 +287,34 @@ class DialogueWords:
     # Words that exclude each other, as "open / close": what is told with one answers no question with the other.
     opposites: str = ""
     statement_openings: str = ""  # beginnings of statements without a question mark ("my sister, who lives in Rome, …")
+    # Polite forms and the familiar ones that they stand for: how an order opens, and inside a question; what may stand
+    # before such an order, and the polite orders that ask to be told something.
+    polite: Mapping[str, str] = field(default_factory=dict)
+    polite_within: Mapping[str, str] = field(default_factory=dict)
+    polite_leads: str = ""
+    polite_requests: str = ""
+    # A verb of `assistant_said` in the third person, words that may stand before it, and a subject behind it.
+    said_third: str = ""
+    said_leads: str = ""
+    said_behind: str = ""
+    # What makes a statement a question that asks nothing: before it ("did you know that"), behind it ("you know?").
+    telling: str = ""
+    telling_tags: str = ""
+    subordinate: str = ""  # the opening of a statement that looks like a question: "when I was a girl"
+    remember_that: str = ""  # the end of an order to remember that tells what
+    # Leave-taking that goes on ("I must go and …"), words of greetings that may be misspelt, an order to end a wish,
+    # a yes to what was asked for, acts of a whole message, points that a summary may have, words for a question and
+    # for a message of the user's, and how often or whether ever something was mentioned.
+    leaving: str = ""
+    greeting_words: Words = frozenset()
+    stops: str = ""
+    confirms: str = ""
+    whole: Mapping[str, str] = field(default_factory=dict)
+    points: str = ""
+    asked_one: str = ""
+    message: str = ""
+    how_often: str = ""
+    ever: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -412,6 +453,8 @@ class FactWords:
     wish_lengths: str
     wish_units: str
     wish_marks: str
+    wish_sources: str
+    wish_spelling: str
     # Alternatives: words by which a wish is for all later answers, wherever they stand in its sentence.
     for_good: str
     # Alternatives: the polite opening of a wish ("you can"); verbs of wishing, and of what others want, say or must do;

@@ -57,7 +57,8 @@ _DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
 # What wishes about answers are about, their language first. A newer wish replaces one about the same.
 _MATTERS = [
-    AnyLanguage(rf"\b(?:<facts.{name}>)\b") for name in ("wish_languages", "wish_lengths", "wish_units", "wish_marks")
+    AnyLanguage(rf"\b(?:<facts.wish_{name}>)\b")
+    for name in ("languages", "lengths", "units", "marks", "sources", "spelling")
 ]
 _SHORT = 2  # letters; a word of so few does not identify a person
 _OF_OTHERS = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+)?(?:<facts.possessives>)\s")
@@ -112,8 +113,13 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     wanted = _terms(claim.text, claim.language)
     group = group_of(claim.about)
 
-    if matters := _matters(claim):
-        facts = [fact for fact in facts if not (known := _matters(fact)) or matters & known]
+    if claim.about.startswith("instruction:"):  # wishes about different things hold side by side
+        matters = _matters(claim)
+        facts = [
+            fact
+            for fact in facts
+            if (known := _matters(fact)) & matters or not (known or matters or wanted.isdisjoint(terms[fact.id]))
+        ]
         languages = [fact for fact in facts if 0 in matters & _matters(fact)]
         if languages:
             return max(languages, key=lambda fact: fact.valid_from)

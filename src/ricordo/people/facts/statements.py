@@ -15,7 +15,7 @@ from typing import Any, Literal
 from ricordo.languages.dates import PHRASE
 from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import fold, guess_language
+from ricordo.languages.text import as_told, fold, guess_language
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
 from ricordo.people.facts.clauses import (
     ADVERB,
@@ -68,6 +68,9 @@ _NAMED = re.compile(r"(?<=[\w,] )[A-ZÀ-Ý][a-zà-ÿ]+")
 _OF_OTHERS = AnyLanguage(r"\b(?:<facts.others_want>)\b")
 _ASKS_FROM_NOW = AnyLanguage(r"\W*(?:<facts.polite>)\b.*\b(?:<facts.standing_openers>)\W*$")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
+_CLOSES = AnyLanguage(r"\W*(?:<dialogue.okays>|<dialogue.thanks>|<dialogue.farewells>)\W*", flags=0)
+_POLITE_REQUEST = AnyLanguage(r"\W*(?:<dialogue.polite_requests>)\b", flags=0)
+_ASKS_YES = AnyLanguage(r"[,;]\s*(?:<statements.tag_questions>)$", flags=0)  # "…, right?"
 _THANKED = AnyLanguage(r"\W*(?:<facts.thanks>)\b")
 FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
@@ -184,6 +187,8 @@ def _addressed(claim: Claim) -> str:
 
 def message_claims(said: UserMessage, before: UserMessage | None = None, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claims of one message: by patterns, then what it commands to remember, then by judged clauses."""
+    if (content := as_told(said.text)) != said.text:
+        said = replace(said, text=content)
     dropped = [(at, at + len(each.quote)) for each in forget_commands(said) if (at := said.text.find(each.quote)) >= 0]
     matched = [claim for claim in claims_in_message(said, zone) if not _within(said, claim, dropped)]
     if _PLAYS.search(stated_text(said.text)) or (before and _PLAYS.search(stated_text(before.text))):
@@ -379,7 +384,10 @@ def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     if heads and (clause.label == "remember" or len(words.split()) <= _SHORT):
         return True
     start, end = _sentence_around(flat, clause)
-    if flat[end : end + 1] == "?" and _TOLD_BEFORE.search(fold(flat[start:end])):
+    said = fold(flat[start:end])
+    if flat[end : end + 1] == "?" and (_TOLD_BEFORE.search(said) or _ASKS_YES.search(said)):
+        return True
+    if _CLOSES.fullmatch(fold(words)) or _POLITE_REQUEST.match(fold(words)):
         return True
     once = clause.label == _WISH and clause.wish < _SURE_WISH and _REQUEST.match(fold(words)) is not None
     return not lasts and (once or _ANNOUNCES.fullmatch(words) is not None)
