@@ -375,9 +375,16 @@ class FactWords:
     # Words after which an opener opens no clause ("I can", "io so"); alternatives: openers that may only join nouns.
     bound: Words
     joins: str
-    # Alternatives: pronouns of other persons at the opening of a clause; words before one who belongs to the user.
+    # Alternatives: pronouns of other persons at the opening of a clause, of a thing, and of one that something is done
+    # to; words before one who belongs to the user, and what may stand before the noun for them ("best friend").
     other_pronouns: str
-    # Alternatives: a name is told without a word of the first person ("Ann here").
+    bare_subjects: str
+    object_first: str
+    kin_adjectives: str
+    # Alternatives: a name is told with a verb of the first person, and statements that may follow it without a mark;
+    # a name is told without a word of the first person ("Ann here").
+    introduces: str
+    run_ons: str
     introductions: str
     # Alternatives: how a letter closes before the name, and thanks, after which the name stands on a line of its own;
     # a wish to sign as one, and that it is the user; the sentence that such a name stands for.
@@ -437,8 +444,9 @@ class FactWords:
     third_verbs: Mapping[str, str]
     verbs_and_nouns: Words  # of those: verbs that are nouns too ("lavoro"), or forms of others ("sono")
     not_retold: Mapping[str, LazyPattern]
-    # Alternatives before the time since when something holds ("since March").
+    # Alternatives before the time since when something holds ("since March"); what the thing before it is called.
     since: str
+    names_it: str
     # Words by which a clause leans on the one before it: prepositions, and others that open no statement.
     leaning: Words
     # Goals that are one word; alternatives that announce a deadline, and how a fact says it.

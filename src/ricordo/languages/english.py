@@ -884,6 +884,8 @@ FACTS = base.FactWords(
     ),
     bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
     joins=r"and|or",
+    introduces=r"i'm|im|i am|my name is|my name's",
+    run_ons=r"(?:n )?(?:i'm|im|i am|i've|ive|i (?:live|work|study|go|have|got|like|love|luv|hate|play|do|come|am)|my)",
     introductions=(
         r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?|^(?:nan|gran|granny|grandad|grandma|grandpa|mum|mom|mam|dad|hubby)(?:'?s)?"
         r"|^(?:absolutely |totally |completely )?(?:cannot|can't|cant|obsessed|addicted|allergic|hooked|been|moved|quit|saving|turning|living|working)"
@@ -898,10 +900,13 @@ FACTS = base.FactWords(
     has_character="Has a character in {game}",
     slips=r"no,? wait(?:,? sorry)?|wait,? no|sorry,? no|(?:er|uh|um),? no|scratch that|or rather|i mean",
     other_pronouns=r"he|she|he's|she's|hes|shes",
+    bare_subjects=r"it|it's|its(?= (?:\d|on|at|in|called|the|an?)\b)|that's|thats|this is",
+    object_first=NOTHING,
+    kin_adjectives=r"best|little|big|old(?:er)?|elder|young(?:er)?|twin|new|late|dear|ex|former|only|good|close",
     possessives=r"my|our",
     clause_leads=(
         r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hiya|yo|hello|hey|um|uh|oh|just so you know"
-        r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact"
+        r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact|wait|omg|wow|sorry|yes|yeah|no,|again|(?:cancel|scratch|correct) (?:that|it):?"
     ),
     remember=(
         r"(?:please |pls |plz |can you |could you |would you )*(?:remember(?! (?:when|how|the time|to|what|who|where|last|me))|keep (?:it )?in mind"
@@ -962,7 +967,10 @@ FACTS = base.FactWords(
     ),
     subjects=words("i"),
     reflexives={},
-    before_verbs=NOTHING,
+    before_verbs=(
+        r"and|n|or|but|so|that|when|whenever|where|wherever|while|if|because|cos|cuz|since|as|until|till|before|after|than|what|which|who|whom|how|why"
+        r"|whether|though|although|once|unless|not|think|thought|believe|hope|know|knew|guess|feel|say|said|sure|told|mean|wish|decided|learnt|found"
+    ),
     adverbs=(
         r"also|still|usually|always|just|really|never|only|mostly|often|now|currently|sometimes|generally|already|rarely"
         r"|barely|mainly|actually|recently|finally|normally|hardly|even|both|no|longer"
@@ -985,6 +993,7 @@ FACTS = base.FactWords(
         ),
     },
     since=r"since|from|as of",
+    names_it=r"(?:it's|its|it is|they're|theyre|(?:he|she)(?: is|'?s)) called\b",
     leaning=words(
         """of at with without for on in from to by near until till til about after before during between per than like
         or nor then plus around under over into onto within across among"""

@@ -996,6 +996,8 @@ FACTS = base.FactWords(
     ),
     bound=words("io tu noi voi loro lui lei non il lo la i gli le un uno una mio mia nn"),
     joins=r"e|ed|o",
+    introduces=r"mi chiamo|sono|il mio nome (?:è|e'|e)",
+    run_ons=r"(?:io )?(?:sono|ho|studio|vivo|abito|sto|lavoro|vado|faccio|frequento|vengo|adoro|amo|odio|gioco|suono|parlo)|mi piac(?:e|ciono)",
     introductions=r"qui \w+|parla|il nome|piacere|^(?:(?:a|la) )?(?:mamma|papà|babbo|nonna|nonno)",
     closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
     thanks=r"(?:molte )?grazie(?: mille)?|un saluto",
@@ -1007,10 +1009,13 @@ FACTS = base.FactWords(
     has_character="Ha un personaggio in {game}",
     slips=r"no,? aspetta|anzi,? no|no,? anzi|cioè no|volevo dire|ehm no|no scusa",
     other_pronouns=r"lui|lei",
+    bare_subjects=NOTHING,
+    object_first=r"\W*(?:(?:l'|gliel'|ce l'|se l')(?:ha|aveva)|(?:li|le|gli|ne|ce n'|lo|la|gliel[oae]) (?:ha|aveva|fa|d[aà]|piac\w+))\b",
+    kin_adjectives=r"miglior[ei]?|car[oa]|vecchi[oa]|nuov[oa]|ex|defunt[oa]|pover[oa]|prim[oa]|second[oa]|unic[oa]|giovane",
     possessives=r"mio|mia|nostro|nostra",
     clause_leads=(
         r"e|ed|ma|però|quindi|perché|perchè|che|allora|comunque|insomma|cioè|beh|ciao|salve|buongiorno|buonasera|ok|senti"
-        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che|uff|uffa|boh|mah|ahah\w*|vabbè|in realtà|sai"
+        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che|uff|uffa|boh|mah|ahah\w*|vabbè|in realtà|sai|anzi|aspetta|scus[ai],?|raga|no,"
     ),
     self_words=(
         r"io|mio|mia|miei|mie|mi|me|noi|ci|nostro|nostra|nostri|nostre|sono|ho|siamo|abbiamo|ero|avevo|\w{2,}(?:o|iamo)"
@@ -1099,6 +1104,7 @@ FACTS = base.FactWords(
         ),
     },
     since=r"da|dal|dall'|dallo|dalla|dai|dagli",
+    names_it=r"^(?:\w+ )?(?:mi (?:pare|sembra)|credo|penso)(?: che)? si (?:chiam|intitol)\w+",
     leaning=words(
         """da dal dalla dai di del dello della dei degli delle a ad al allo alla ai agli alle in nel nello nella nei negli nelle con col su
         sul sulla sui per tra fra dopo prima durante senza verso circa oltre entro o oppure poi né tipo"""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.text import fold
+from ricordo.people.facts.clauses import run_ons
 from ricordo.worker import give_way
 
 Weights = NDArray[np.float32]
@@ -191,7 +192,8 @@ def segments(text: str) -> tuple[ClauseSegment, ...]:
     """The message cut at sentence ends, commas, dashes and words that open a clause; quotations stay whole."""
     masked = _QUOTED.sub(lambda match: _MASK * len(match[0]), text)
     found, begin = [], 0
-    for cut in [*_CUT.finditer(masked), None]:
+    cuts = sorted((*_CUT.finditer(masked), *run_ons(masked)), key=re.Match.start)
+    for cut in [*cuts, None]:
         if cut and cut[0].isspace() and "\n" not in cut[0] and _goes_on(masked, begin, cut):
             continue
         if cut and cut[0] == "." and _ABBREVIATED.search(masked[begin : cut.start()]):  # "Dr. N. Eze"

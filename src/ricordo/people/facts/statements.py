@@ -18,8 +18,9 @@ from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
 from ricordo.people.facts.clauses import (
-    ADVERB,
+    has_other_verb,
     is_not_oneself,
+    lacks_subject,
     retold,
     stated_sentences,
     stated_text,
@@ -37,6 +38,7 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
 _OF_THE_KNOWN = -0.8  # for a clause that changes or ends a fact: it often has no first person
 _SAME_PERSON = -3.0  # for more about a person of the user's ("my son Tim is ill, he has")
+_SAME_AS_BEFORE = -2.0  # for more about the person of the message before ("my wife is called Ann", "she teaches")
 _ONLY_WISH = -0.25  # for a wish that does not say that it is for all later answers
 _FOR_ALL, _REPORTED = -1.5, 1.4  # for a wish that says so ("always"); for one that reports what others want or say
 _PLAYED_BEFORE = 2.0  # for a message after one that gives the user a role
@@ -73,6 +75,8 @@ _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
 _GREETED = AnyLanguage(r"\W*(?:<statements.greetings>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
+_INTRODUCES = AnyLanguage(r"\W*(?:<facts.introduces>)\s")
+_NAMES_IT = AnyLanguage(r"\b(?:<facts.names_it>)")  # it tells what the thing before it is called
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
 _OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>)\b")  # "I have three …"
 _SIGNED = AnyLanguage(
@@ -94,7 +98,7 @@ _ASKS_NEXT = AnyLanguage(r"[\s,]+(?:<facts.relatives>)\s")  # "who" and "che" al
 _TRAIL = AnyLanguage(r"[\s,]+(?:<facts.trails>)\W*$")
 _SLIP = AnyLanguage(r"\b(?:<facts.slips>)\b[\s,]*")
 _OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
-_WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
+_WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) ((?:(?i:<facts.kin_adjectives>) )*\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
 _JOINED = re.compile(r"\s*,?\s*")
 _BRACKET = re.compile(r" ?\([^()\n.!?]{1,80}\)")
 _CHANGES = ("change", "end")
@@ -224,7 +228,7 @@ def judged_claims(
         if _speaks(rest[lead.end() :] if lead else rest, language):
             # "I play the piano and I study": without the second verb
             clause = replace(clause, start=clause.end - len(rest), attribute=describe(rest)[1])
-        claim = _claim(clause, flat, said, language, zone)
+        claim = _claim(clause, flat, said, language, zone, before.text if before else "")
         if claim and clause.margin < _sure_fragment(clause) and _is_fragment(claim.quote):
             continue
         if claim and not refusal_reason(claim):
@@ -292,8 +296,9 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         if clause.label in _CHANGES and weighed == 0.0:
             weighed = _OF_THE_KNOWN
         follows = found and _JOINED.fullmatch(flat[found[-1].end : clause.start])
-        if follows and not wish and _WHOSE.match(flat, found[-1].start):
-            weighed += _SAME_PERSON if _person_before(flat, clause, told, language) else 0.0
+        if not wish and (_WHOSE.match(flat, found[-1].start) if follows else before and not found):
+            whose = _person_before(flat, clause, told, language, before or "")
+            weighed += (_SAME_PERSON if follows else _SAME_AS_BEFORE) if whose else 0.0
         if clause.margin < needed + weighed or _is_nothing(flat, clause, lasts=for_good or standing):
             continue
         if standing:
@@ -399,6 +404,10 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
         return len(bare.split()) < _SHORT and (last.label == _WISH or FOR_GOOD.search(bare) is not None)
     if bracketed:
         return True
+    if gap.isspace() and _SELF_FIRST.match(bare) and _INTRODUCES.match(flat, last.start):  # "im zoe im 15"
+        return False
+    if _NAMES_IT.search(bare):
+        return True
     shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
     first = next(iter(tokens(bare)), "")
     leans = (
@@ -478,19 +487,24 @@ def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
     return tuple(found)
 
 
-def _person_before(flat: str, clause: Judged, quote: str, language: str) -> str:
-    """The person of a clause that begins with "she" or with a verb: "my nan is ill, she lives in Bath"."""
+def _person_before(flat: str, clause: Judged, quote: str, language: str, before: str = "") -> str:
+    """The person of a clause that begins with "she" or with a verb: "my nan is ill, she lives in Bath".
+
+    Where the message names nobody before it, the one person of the message `before` is meant.
+    """
+    if not _OTHER_FIRST.match(quote) and not has_other_verb(quote, language):
+        return ""
     table = language_by_code(language).facts
     verbs = {*table.third_verbs.values(), *table.reflexives.values()}
-    first = next((word for word in quote.lower().split() if word in table.reflexives or not ADVERB.fullmatch(word)), "")
-    if not _OTHER_FIRST.match(quote) and (first not in verbs or not table.second_verbs):
-        return ""
     opening, said = _sentence_around(flat, clause)[0], flat[: clause.start]
     own = [(each.end(), each[1]) for each in _WHOSE.finditer(said)]
     if own and own[-1][0] > opening:  # the subject of the sentence, whatever else it names
         return own[-1][1]
     named = [(each.end(), each[0]) for each in _NAMED.finditer(said, opening)]
     named += [(each.end(), each[1]) for each in _SUBJECT.finditer(said) if each[2] in verbs and not _DAY.match(each[1])]
+    if not (own or named or _LEAD.sub("", said).strip()):
+        people = {each[1] for each in _WHOSE.finditer(before)}
+        return people.pop() if len(people) == 1 else ""
     return max(own + named, default=(0, ""))[1]
 
 
@@ -508,7 +522,9 @@ def _trimmed(flat: str, start: int, end: int) -> int:
     return end
 
 
-def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo) -> Claim | None:
+def _claim(
+    clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo, before: str = ""
+) -> Claim | None:
     start, end = clause.start, clause.end
     lead = _LEAD.match(flat[start:end])
     if lead and clause.label != _WISH:
@@ -537,8 +553,10 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
     changed = replaces and clause.attribute == _MANNER and clause.wish >= _CHANGED_WISH
     wish = clause.label == _WISH or changed
     told = None if wish else retold(quote, language, "third")
-    if whose := _person_before(flat, clause, quote, language):
+    if whose := _person_before(flat, clause, quote, language, before):
         told = f"{whose[:1].upper()}{whose[1:]}: {quote[:1].lower()}{quote[1:]}"
+    elif not (wish or replaces) and lacks_subject(quote, language):
+        return None
     family = "instruction" if wish else "said"
     digest = hashlib.blake2b(f"{said.id}\x1f{quote}".encode("utf-8", "replace"), digest_size=8).hexdigest()
     return Claim(
