@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ricordo.followups.parse import FORGET_LAST, small_talk
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
-from ricordo.languages.text import fold, guess_language, sentences
+from ricordo.languages.text import fold, guess_language, in_full, sentences
 from ricordo.limits import readable
 from ricordo.recall.evidence import snowball_stem, tokens
 
@@ -344,7 +344,8 @@ def _slips(known: "tuple[Language, ...]") -> dict[str, str]:
 
 
 def _spelled(message: str) -> str:
-    """A message with a question word among its first words put right: "waht", "ke", "qnt"."""
+    """A message spelled out, with a question word among its first words put right: "waht", "ke", "qnt"."""
+    message = in_full(message, guess_language(message))
     slips, end, parts = _slips(languages()), 0, list[str]()
     for found in islice(_OPENING_WORD.finditer(message), _MOST_LEADING):
         parts += (message[end : found.start()], slips.get(found[0].lower(), found[0]))

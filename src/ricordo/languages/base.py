@@ -69,6 +69,7 @@ class Vocabulary:
     source_labels: str
     articles: Words
     elided_articles: Words  # joined to the noun by an apostrophe: "l'acqua"
+    spelled_out: Mapping[str, str]  # words written in haste or without their apostrophe, and as they are written
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -385,6 +386,8 @@ class FactWords:
     # a name is told without a word of the first person ("Ann here").
     introduces: str
     run_ons: str
+    requests: str  # a wish for help now
+    promised: str  # what the assistant said or promised
     introductions: str
     # Alternatives: how a letter closes before the name, and thanks, after which the name stands on a line of its own;
     # a wish to sign as one, and that it is the user; the sentence that such a name stands for.
@@ -431,9 +434,7 @@ class FactWords:
     announcements: str
     everything: str
     command_words: Words
-    # How a clause in the first person is retold: spellings to write out first, words for the second and the third
-    # person, verbs of the first person in both, and words that forbid it (keys `second`, `third`).
-    spelled_out: Mapping[str, str]
+    # How a clause in the first person is retold: words for the second and the third person, verbs of the first person in both, and words that forbid it (keys `second`, `third`).
     subjects: Words
     reflexives: Mapping[str, str]
     before_verbs: str

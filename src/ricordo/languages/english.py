@@ -86,6 +86,12 @@ knife knives, leaf leaves, wolf wolves
     number_signs=words("no nos"),
     articles=words("the a an"),
     elided_articles=frozenset(),
+    spelled_out=pairs(
+        """im = I'm, ive = I've, id = I'd, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll = I'll, w = with, luv = love, thats = that's, hes = he's, shes = she's,
+        theyre = they're, youre = you're, weve = we've, whats = what's, wats = what's, whos = who's, wheres = where's, whens = when's, wens = when's,
+        hows = how's, theres = there's, dont = don't, doesnt = doesn't, didnt = didn't, cant = can't, isnt = isn't, arent = aren't, wasnt = wasn't, werent =
+        weren't, havent = haven't, hasnt = hasn't, hadnt = hadn't, wont = won't, wouldnt = wouldn't, couldnt = couldn't, shouldnt = shouldn't"""
+    ),
 )
 
 CALENDAR = base.Calendar(
@@ -884,6 +890,8 @@ FACTS = base.FactWords(
     ),
     bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
     joins=r"and|or",
+    promised=r"(?:you|u|ya) (?:had |have |'d |'ve |did )?(?:promised?|said|told|swore|were going to)|you(?:'d|'ve) (?:promised|said|told)",
+    requests=r"(?:please )?help (?:me|us)\b",
     introduces=r"i'm|im|i am|my name is|my name's",
     run_ons=r"(?:n )?(?:i'm|im|i am|i've|ive|i (?:live|work|study|go|have|got|like|love|luv|hate|play|do|come|am)|my)",
     introductions=(
@@ -900,7 +908,7 @@ FACTS = base.FactWords(
     has_character="Has a character in {game}",
     slips=r"no,? wait(?:,? sorry)?|wait,? no|sorry,? no|(?:er|uh|um),? no|scratch that|or rather|i mean",
     other_pronouns=r"he|she|he's|she's|hes|shes",
-    bare_subjects=r"it|it's|its(?= (?:\d|on|at|in|called|the|an?)\b)|that's|thats|this is",
+    bare_subjects=r"it|it's|its(?= (?:\d|on|at|in|called|the|an?)\b)|that's|thats",
     object_first=NOTHING,
     kin_adjectives=r"best|little|big|old(?:er)?|elder|young(?:er)?|twin|new|late|dear|ex|former|only|good|close",
     possessives=r"my|our",
@@ -960,11 +968,6 @@ FACTS = base.FactWords(
         memory notes ever know knew mentioned mention bit part stuff earlier before wipe strike unlearn from with was were have had it this"""
     ),
     trails=r"by the way|btw|lol|haha\w*|tbh|mind you",
-    spelled_out=pairs(
-        """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll = I'll, w = with, doesnt = doesn't, didnt
-        = didn't, thats = that's, hes = he's, shes = she's, isnt = isn't, wasnt = wasn't, havent = haven't, hasnt = hasn't, wont = won't, wouldnt =
-        wouldn't, couldnt = couldn't"""
-    ),
     subjects=words("i"),
     reflexives={},
     before_verbs=(

@@ -87,6 +87,10 @@ vivere vissuto vissuta, volere voglio vuoi vuole vogliono, uomo uomini, uovo uov
     number_signs=frozenset(),
     articles=words("il lo la i gli le un uno una"),
     elided_articles=words("l un"),
+    spelled_out=pairs(
+        """nn = non, cmq = comunque, xke = perché, xké = perché, x = per, sn = sono, qnd = quando, qnt = quanto, qnti = quanti, ke = che, ki = chi, kosa = cosa,
+        dv = dove, cm = come"""
+    ),
 )
 
 CALENDAR = base.Calendar(
@@ -996,6 +1000,11 @@ FACTS = base.FactWords(
     ),
     bound=words("io tu noi voi loro lui lei non il lo la i gli le un uno una mio mia nn"),
     joins=r"e|ed|o",
+    promised=r"(?:ma |tu |me l'|me lo |mi |ci )*(?:avevi|hai|avresti) (?:gi[aà] |anche |pure )?(?:promesso|detto|scritto|giurato)|(?:mi |tu )*(?:dicevi|promettevi)",
+    requests=(
+        r"(?:per favore )?(?:aiut(?:ami|arci|aci|atemi|armi)|(?:mi|ci) (?:aiut|elench?|spieg|spiegh|raccont|parl|mostr|ripet|riassum|ricord|sugger|consigl|descriv|legg|dic)"
+        r"(?:i|a)(?! (?:che (?:il|la|mi|ho|sono)|di aver))\b)"
+    ),
     introduces=r"mi chiamo|sono|il mio nome (?:è|e'|e)",
     run_ons=r"(?:io )?(?:sono|ho|studio|vivo|abito|sto|lavoro|vado|faccio|frequento|vengo|adoro|amo|odio|gioco|suono|parlo)|mi piac(?:e|ciono)",
     introductions=r"qui \w+|parla|il nome|piacere|^(?:(?:a|la) )?(?:mamma|papà|babbo|nonna|nonno)",
@@ -1076,7 +1085,6 @@ FACTS = base.FactWords(
         levaci"""
     ),
     trails=r"tra l'altro|comunque|lol|ahah\w*|xd",
-    spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
     subjects=words("io"),
     reflexives={"mi": "si"},
     before_verbs=r"la|li|le|ne|non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|(?:\w+')?anni|mes[ei]|settiman[ae]|anno|,|:|\(",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ricordo.languages.registry import AnyLanguage, all_words, filled, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import sentences
+from ricordo.languages.text import in_full, sentences
 
 if TYPE_CHECKING:
     from ricordo.languages.base import FactWords, Language
@@ -88,7 +88,9 @@ _BARE = AnyLanguage(r"(?:<facts.possessives>)(?:\s+\w+){1,2}\s*,")  # a noun wit
 _REST = re.compile(r"\s*[a-zà-ÿ][^,.;:!?()\n]*")
 # "I'm Ann" at the start tells a name if the user goes on about themselves.
 _INTRODUCED = AnyLanguage(r"\s*(?:,|(?:,\s*)?(?:<facts.joins>))?\s*(?:<facts.self_words>)\b")
-_NO_SUBJECT = AnyLanguage(r"\W*(?:(?:<facts.bare_subjects>)\b|(?:(?:\d\S*|<dialogue.held:number>|<facts.joins>)(?:\s+|$))+$)")
+_NO_SUBJECT = AnyLanguage(r"\W*(?:<facts.bare_subjects>)\b")
+_ONLY_AMOUNT = AnyLanguage(r"(?:(?:\d\S*|<dialogue.held:number>|<facts.joins>)\s*)+")
+_SELF = AnyLanguage(r"\b(?:<facts.self_words>)\b")
 # The sentence of an introduction, in which the user may go on without a comma: "im zoe im 15", "mi chiamo Ada vivo a Bari".
 _INTRODUCES = AnyLanguage(r"(?:^|[.!?;,\n])\s*(?:(?:<statements.greetings>)[\s,!]+)?(?:<facts.introduces>)\s+[^.!?;,\n]+")
 _RUN_ON = AnyLanguage(r"\s+(?=(?i:<facts.run_ons>)\b)", flags=0)
@@ -141,7 +143,10 @@ def is_not_oneself(text: str) -> bool:
 
 def lacks_subject(clause: str, language: str) -> bool:
     """Whether nothing in a clause tells what it is about: "it's 4421", "rientra lunedì", "38 e mezzo"."""
-    return _NO_SUBJECT.match(clause) is not None or has_other_verb(clause, language)
+    if _ONLY_AMOUNT.fullmatch(clause):
+        return True
+    named = _SELF.search(clause) or re.search(rf"\b{_NAME}", clause[1:])
+    return not named and (_NO_SUBJECT.match(clause) is not None or has_other_verb(clause, language))
 
 
 def has_other_verb(clause: str, language: str) -> bool:
@@ -151,7 +156,9 @@ def has_other_verb(clause: str, language: str) -> bool:
         return False
     verbs = {*table.third_verbs.values(), *table.reflexives.values()}
     said = (word for word in clause.lower().split() if word in table.reflexives or not ADVERB.fullmatch(word))
-    first = next(said, "")
+    first, then = next(said, ""), next(said, "")
+    if first in table.reflexives.values():  # "si parte" is nobody's
+        return then in verbs
     return first in verbs or re.match(table.object_first, clause, re.IGNORECASE) is not None
 
 
@@ -233,8 +240,8 @@ ADVERB = AnyLanguage(r"(?:<facts.adverbs>)", flags=re.IGNORECASE)
 def retold(statement: str, language: str, person: Person) -> str | None:
     """A first-person statement in the second or third person; None if the rules have no safe sentence for it."""
     table = language_by_code(language).facts
-    plain = " ".join(statement.replace("\u2019", "'").split()).strip(" ,.;:!?…-–—")
-    pieces = [table.spelled_out.get(piece.lower(), piece) for piece in _PIECE.findall(plain)]
+    plain = " ".join(in_full(statement.replace("\u2019", "'"), language).split()).strip(" ,.;:!?…-–—")
+    pieces = _PIECE.findall(plain)
     written = "".join(pieces)
     # A verb in the first person is about the user; pronouns and possessives alone may be about others.
     if not pieces or table.not_retold[person if table.second_verbs else "second"].search(written):

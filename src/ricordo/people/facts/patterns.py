@@ -16,6 +16,7 @@ from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.languages.registry import DAY, AnyLanguage, all_words, filled, languages
 from ricordo.people.facts.claims import Claim, UserMessage, about_key, refusal_reason
 from ricordo.people.facts.clauses import clauses, own_text, tied_end
+from ricordo.languages.text import in_full
 from ricordo.recall.evidence import snowball_stems, tokens
 
 _NAME = AnyLanguage(
@@ -80,9 +81,7 @@ def read_clause(quote: str, said: UserMessage, zone: tzinfo = UTC, *, named: boo
     """
     said_on = said.created_at.astimezone(zone).date()
     for table in (each.facts for each in languages()):
-        pieces = re.split(r"([\w'\u2019]+)", quote)
-        plain = "".join(table.spelled_out.get(piece.lower(), piece) for piece in pieces)
-        plain = plain.replace("\u2019", "'").strip(" \t,.!*_-–—)")
+        plain = in_full(quote, table.code).replace("\u2019", "'").strip(" \t,.!*_-–—)")
         lead = table.lead.match(plain)
         for text in (plain, plain[lead.end() :]) if lead else (plain,):
             for pattern in table.patterns:

@@ -15,7 +15,7 @@ from typing import Literal
 from ricordo.languages.dates import PHRASE
 from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import fold, guess_language
+from ricordo.languages.text import fold, guess_language, in_full
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
 from ricordo.people.facts.clauses import (
     has_other_verb,
@@ -36,6 +36,7 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 # What is added to the score that a clause needs, in logits: in a message about a text, a role or a joke; in a sentence
 # that supposes or reports; in a message without the first person; in a sentence with a wish for all later answers.
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
+_ASKED = 1.5  # for what opens like a question without its mark ("when do I turn 16")
 _OF_THE_KNOWN = -0.8  # for a clause that changes or ends a fact: it often has no first person
 _SAME_PERSON = -3.0  # for more about a person of the user's ("my son Tim is ill, he has")
 _SAME_AS_BEFORE = -2.0  # for more about the person of the message before ("my wife is called Ann", "she teaches")
@@ -51,8 +52,13 @@ _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts
 _FORGET = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.forget>)\b")
 _OF_MEMORY = AnyLanguage(r"\s*(?:<facts.remembered_things>)\b")
 _ANNOUNCES = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.announcements>)\W*")
+# A question without its mark, unless a comma ends it ("when I was ten, we moved"); what the assistant said or promised.
+_ASKS = AnyLanguage(r"\W*(?:<dialogue.question_openings>)[^,]*$", flags=0)
+_OF_ASSISTANT = AnyLanguage(r"\W*(?:(?:<facts.clause_leads>)\b\W*)*(?:<facts.promised>)\b")
 _TOLD_BEFORE = AnyLanguage(r"\b(?:<dialogue.user_said>|<dialogue.assistant_said>)\b")
 _REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
+_HELP = AnyLanguage(r"\W*(?:(?:<facts.clause_leads>)\b\W*)*(?:<facts.requests>)\b")
+_ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)")
 _DENIED = AnyLanguage(r"<statements.denied>")
 _ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # without saying to what
 _IS_ALLERGIC = AnyLanguage(
@@ -66,6 +72,7 @@ _DAY = AnyLanguage(rf"(?:{PHRASE})$")
 _SUBJECT = re.compile(r"(?:^|[.!?…\n]\s*)([A-ZÀ-Ý][a-zà-ÿ]+) (\w+)")
 _NAMED = re.compile(r"(?<=[\w,] )[A-ZÀ-Ý][a-zà-ÿ]+")
 _OF_OTHERS = AnyLanguage(r"\b(?:<facts.others_want>)\b")
+_POLITE = AnyLanguage(r"\W*(?:<facts.polite>)\b")
 _ASKS_FROM_NOW = AnyLanguage(r"\W*(?:<facts.polite>)\b.*\b(?:<facts.standing_openers>)\W*$")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
 _THANKED = AnyLanguage(r"\W*(?:<facts.thanks>)\b")
@@ -78,7 +85,11 @@ _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
 _INTRODUCES = AnyLanguage(r"\W*(?:<facts.introduces>)\s")
 _NAMES_IT = AnyLanguage(r"\b(?:<facts.names_it>)")  # it tells what the thing before it is called
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
-_OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>)\b")  # "I have three …"
+_OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:(?:have|got)\s+)*(?:<dialogue.several>)\b")  # "I have three …"
+# Names behind a colon with what is said of each; nothing of the user.
+_OWN_LIST = AnyLanguage(
+    r":\s+(?=[^.!?;:\n]*?[A-ZÀ-Ý][a-zà-ÿ])(?:(?!\b(?i:<dialogue.first_person>)\b)[^.!?;:\n])+(?=[.!?;\n]|$)", flags=0
+)
 _SIGNED = AnyLanguage(
     r"(?:^|\W)(?i:(?:<facts.closings>)[\s,.!-]*[\n,.-]|(?:<facts.thanks>)[\s,.!-]*\n|(?:<facts.signs>)(?=.*(?:<facts.it_is_me>)))"
     r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4}?)\s*(?:[\s,]\s*(?i:<facts.it_is_me>)\W*)?$",
@@ -283,6 +294,8 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             weighed -= _IMPERSONAL  # orders have no first person
         if flat[clause.end : clause.end + 1] == ":" and _OWN_VERB.match(words):
             weighed -= _LISTED
+        if not wish and _opens_question(flat, clause):
+            weighed += _ASKED
         if clause.attribute == _NAME and _GREETED.match(words):
             weighed -= _GREETED_NAME
         if _IS_ALLERGIC.match(words):
@@ -314,6 +327,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             clause = replace(clause, label="fact")
         if not _ASKS_NEXT.match(flat, clause.end) or any(clause.end < each.start <= clause.end + 2 for each in judged):
             clause = replace(clause, end=max(clause.end, tied_end(flat, clause.start, clause.end)))
+        clause = replace(clause, end=max(clause.end, _list_end(flat, clause)))
         last = found[-1] if found else None
         if last and _belongs_to(last, clause, flat):
             label = _WISH if clause.label == _WISH and last.wish >= _LIKELY_WISH else last.label
@@ -354,6 +368,14 @@ def _sentence_around(flat: str, clause: Judged) -> tuple[int, int]:
     return opening, min((at for mark in ".!?\n" if (at := flat.find(mark, clause.end)) >= 0), default=len(flat))
 
 
+def _opens_question(flat: str, clause: Judged) -> bool:
+    """Whether a clause begins a sentence that asks without a question mark."""
+    start, end = _sentence_around(flat, clause)
+    if flat[start : clause.start].strip() or flat[end : end + 1] == "?":
+        return False
+    return _ASKS.match(fold(in_full(flat[start:end], guess_language(flat)))) is not None
+
+
 def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     """Whether a clause states nothing: it announces ("update: …"), asks, or is a wish for one answer."""
     words = flat[clause.start : clause.end]
@@ -363,7 +385,10 @@ def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     start, end = _sentence_around(flat, clause)
     if flat[end : end + 1] == "?" and _TOLD_BEFORE.search(fold(flat[start:end])):
         return True
-    once = clause.label == _WISH and clause.wish < _SURE_WISH and _REQUEST.match(fold(words)) is not None
+    if _OF_ASSISTANT.match(words):
+        return True
+    asked = clause.label == _WISH and clause.wish < _SURE_WISH and _REQUEST.match(fold(words)) is not None
+    once = asked or _HELP.match(words) is not None or _ABOUT_ME.search(fold(flat[start:end])) is not None
     return not lasts and (once or _ANNOUNCES.fullmatch(words) is not None)
 
 
@@ -406,7 +431,7 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
         return True
     if gap.isspace() and _SELF_FIRST.match(bare) and _INTRODUCES.match(flat, last.start):  # "im zoe im 15"
         return False
-    if _NAMES_IT.search(bare):
+    if _NAMES_IT.search(bare) or lacks_subject(bare, ""):
         return True
     shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
     first = next(iter(tokens(bare)), "")
@@ -417,6 +442,12 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
     )
     leans = leans or _ONLY_DAY.fullmatch(bare) is not None or _WISHES.search(flat[: last.end].split()[-1]) is not None
     return leans or shortest <= (_SHORT if last.label == clause.label else 1) or _SINCE.match(words) is not None
+
+
+def _list_end(flat: str, clause: Judged) -> int:
+    """The end of the list that a clause announces, "I have two sons: Max, who is 4, and Tom"; 0 if it announces none."""
+    listed = _OWN_LIST.match(flat, clause.end) if _OWN_VERB.match(flat[clause.start : clause.end]) else None
+    return listed.end() if listed and listed.end() - clause.start <= MAX_CLAIM_LENGTH - 2 else 0
 
 
 def _bracket_end(flat: str, last: Judged, clause: Judged) -> int:
@@ -453,6 +484,7 @@ def remembered_claims(said: UserMessage, known: Sequence[Claim] = (), zone: tzin
     for start, end, asks in stated_sentences(flat):
         lead = _REMEMBER.match(flat[start:end])
         begin = start + lead.end() if lead else end
+        asks = asks and not _POLITE.match(flat[start:end])  # "can you remember that …?"
         if not lead or asks or _MASK in flat[begin:end] or any(claim.quote in said.text[begin:end] for claim in known):
             continue
         end = min(end, begin + MAX_CLAIM_LENGTH - 2)
@@ -555,7 +587,9 @@ def _claim(
     told = None if wish else retold(quote, language, "third")
     if whose := _person_before(flat, clause, quote, language, before):
         told = f"{whose[:1].upper()}{whose[1:]}: {quote[:1].lower()}{quote[1:]}"
-    elif not (wish or replaces) and lacks_subject(quote, language):
+    elif not (wish or replaces or flat[_sentence_around(flat, clause)[0] : clause.start].strip()) and lacks_subject(
+        quote, language
+    ):
         return None
     family = "instruction" if wish else "said"
     digest = hashlib.blake2b(f"{said.id}\x1f{quote}".encode("utf-8", "replace"), digest_size=8).hexdigest()
