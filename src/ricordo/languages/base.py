@@ -386,6 +386,7 @@ class FactWords:
     # a name is told without a word of the first person ("Ann here").
     introduces: str
     run_ons: str
+    apposed: tuple[str, ...]  # how what stands behind a name without a verb is told: "I'm {}"
     requests: str  # a wish for help now
     promised: str  # what the assistant said or promised
     introductions: str
@@ -447,6 +448,8 @@ class FactWords:
     not_retold: Mapping[str, LazyPattern]
     # Alternatives before the time since when something holds ("since March"); what the thing before it is called.
     since: str
+    states: str  # verbs of a state that can be of one amount at a time
+    starting: str  # before the day from which it will
     names_it: str
     # Words by which a clause leans on the one before it: prepositions, and others that open no statement.
     leaning: Words

@@ -721,7 +721,7 @@ _REACH = (
 
 _FACT_PATTERNS = (
     FactPattern("name", r"(?:my (?:first |full )?name(?: is|'s)|i'm called|i am called|name's) (?P<x>[^\d]+)", "Is called {x}", "name", x="person", confidence=0.98),
-    FactPattern("name", r"(?:i'm|i am|this is) (?P<x>[^\d]+)", "Is called {x}", "name", x="proper", confidence=0.85, greeted=True),
+    FactPattern("name", r"(?:i'm|i am|this is|it's) (?P<x>[^\d]+)", "Is called {x}", "name", x="proper", confidence=0.85, greeted=True),
     # Places
     FactPattern("place", r"i (?:no longer live in|don't live in|do not live in) (?P<x>.+?)(?: any ?more)?", "No longer lives in {x}", "place:home", x="place"),
     FactPattern("place", rf"{_I} live (?P<y>in|near|close to|just outside|outside) (?P<x>.+)", "Lives {y} {x}", "place:home", x="place", y="folded"),
@@ -893,6 +893,7 @@ FACTS = base.FactWords(
     promised=r"(?:you|u|ya) (?:had |have |'d |'ve |did )?(?:promised?|said|told|swore|were going to)|you(?:'d|'ve) (?:promised|said|told)",
     requests=r"(?:please )?help (?:me|us)\b",
     introduces=r"i'm|im|i am|my name is|my name's",
+    apposed=("I'm {}", "I'm a {}"),
     run_ons=r"(?:n )?(?:i'm|im|i am|i've|ive|i (?:live|work|study|go|have|got|like|love|luv|hate|play|do|come|am)|my)",
     introductions=(
         r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?|^(?:nan|gran|granny|grandad|grandma|grandpa|mum|mom|mam|dad|hubby)(?:'?s)?"
@@ -996,6 +997,8 @@ FACTS = base.FactWords(
         ),
     },
     since=r"since|from|as of",
+    states=r"(?:they )?(?:has|have|is|are|weighs|earns|pays|costs|measures|works|sleeps|needs)",
+    starting=r"from|as of|starting(?: on)?",
     names_it=r"(?:it's|its|it is|they're|theyre|(?:he|she)(?: is|'?s)) called\b",
     leaning=words(
         """of at with without for on in from to by near until till til about after before during between per than like

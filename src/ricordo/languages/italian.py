@@ -1006,6 +1006,7 @@ FACTS = base.FactWords(
         r"(?:i|a)(?! (?:che (?:il|la|mi|ho|sono)|di aver))\b)"
     ),
     introduces=r"mi chiamo|sono|il mio nome (?:è|e'|e)",
+    apposed=("sono {}", "ho {}"),
     run_ons=r"(?:io )?(?:sono|ho|studio|vivo|abito|sto|lavoro|vado|faccio|frequento|vengo|adoro|amo|odio|gioco|suono|parlo)|mi piac(?:e|ciono)",
     introductions=r"qui \w+|parla|il nome|piacere|^(?:(?:a|la) )?(?:mamma|papà|babbo|nonna|nonno)",
     closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
@@ -1112,6 +1113,8 @@ FACTS = base.FactWords(
         ),
     },
     since=r"da|dal|dall'|dallo|dalla|dai|dagli",
+    states=r"(?:ha|è|sono|pesa|guadagna|paga|costa|misura|lavora|dorme)",
+    starting=r"da|dal|dall'|dalla|a partire d(?:a|al)|a far data d(?:a|al)",
     names_it=r"^(?:\w+ )?(?:mi (?:pare|sembra)|credo|penso)(?: che)? si (?:chiam|intitol)\w+",
     leaning=words(
         """da dal dalla dai di del dello della dei degli delle a ad al allo alla ai agli alle in nel nello nella nei negli nelle con col su

@@ -36,6 +36,7 @@ _FURTHER = AnyLanguage(
     r"\s*,?\s*(?:<facts.joins>)\s+(?P<noun>(?:<followups.indefinite>)\s+\w+(?:\s+\w+)?)(?=\s*(?:[,.;!?]|$))"
 )
 _NAME_JOINED = AnyLanguage(r"\s+(?:<facts.name_joiners>)\s+[a-zà-ÿ].*", flags=0)
+_APPOSED = 4  # words at most that stand behind a name
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
 
 
@@ -49,6 +50,8 @@ def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...
     found: dict[str, Claim] = {}
     for clause in clauses(said.text):
         candidate = _first_match(flat, clause.start, clause.end, clause.greeted, tables, said, said_on)
+        if candidate is None and "name" in found:
+            candidate = _apposed(flat, clause.start, clause.end, tables, said, zone)
         if candidate is None:
             continue
         for each in _with_ties(candidate, flat, clause.start):
@@ -56,6 +59,21 @@ def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...
             found.pop(key, None)
             found[key] = each
     return tuple(found.values())
+
+
+def _apposed(
+    flat: str, start: int, end: int, tables: list[FactWords], said: UserMessage, zone: tzinfo
+) -> Claim | None:
+    """What stands behind the name without a verb: "I'm Ann Lee, a lawyer, 40"."""
+    words = flat[start:end].strip(_END_MARKS)
+    if not words or len(words.split()) > _APPOSED or flat[:start].rstrip()[-1:] != ",":
+        return None
+    for frame in (frame for table in tables for frame in table.apposed):
+        sentence = frame.format(words)
+        read = read_clause(sentence, replace(said, text=sentence), zone)
+        if read and read.about and words in said.text:
+            return replace(read, quote=words, said=said)
+    return None
 
 
 def _with_ties(claim: Claim, flat: str, start: int) -> list[Claim]:

@@ -18,9 +18,11 @@ from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language, in_full
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
 from ricordo.people.facts.clauses import (
+    clauses,
     has_other_verb,
     is_not_oneself,
     lacks_subject,
+    own_text,
     retold,
     stated_sentences,
     stated_text,
@@ -82,6 +84,7 @@ _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
 _GREETED = AnyLanguage(r"\W*(?:<statements.greetings>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
+_ONLY_NAME = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*(?i:<facts.introduces>)\s+(?P<name>[a-zà-ÿ]{2,14})", flags=0)
 _INTRODUCES = AnyLanguage(r"\W*(?:<facts.introduces>)\s")
 _NAMES_IT = AnyLanguage(r"\b(?:<facts.names_it>)")  # it tells what the thing before it is called
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
@@ -181,7 +184,7 @@ def message_claims(said: UserMessage, before: UserMessage | None = None, zone: t
     if _PLAYS.search(stated_text(said.text)) or (before and _PLAYS.search(stated_text(before.text))):
         told = before.text if before else None
         matched = [claim for claim in matched if could_be_stated(said.text, claim.quote, told, least=_EVER)]
-    signed = signed_name(said, matched, zone)
+    signed = signed_name(said, matched, zone) or introduced_name(said, matched, zone)
     matched += signed
     matched += played_character(said, zone)
     matched += remembered_claims(said, matched, zone)
@@ -202,6 +205,23 @@ def signed_name(said: UserMessage, known: Sequence[Claim], zone: tzinfo = UTC) -
     read = read_clause(sentence, replace(said, text=sentence), zone)
     claim = replace(read, quote=said.text[start:end], said=said, made_by=JUDGE) if read else None
     return (claim,) if claim and not refusal_reason(claim) else ()
+
+
+def introduced_name(said: UserMessage, known: Sequence[Claim], zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """A name in small letters by which users introduce themselves: "im leo im in 2nd year", "hi, im zoe"."""
+    flat, language = own_text(said.text), guess_language(said.text)
+    table = language_by_code(language).facts
+    if any(claim.about == _NAME for claim in known):
+        return ()
+    for clause in clauses(said.text):
+        told = flat[clause.start : clause.end].strip()
+        named = _ONLY_NAME.fullmatch(told) if clause.greeted else None
+        if named and named["name"] not in table.never_names and describe(told, least=0.0)[1] == _NAME:
+            sentence = table.signed.format(name=named["name"].capitalize())
+            read = read_clause(sentence, replace(said, text=sentence), zone)
+            claim = replace(read, quote=told, said=said, made_by=JUDGE) if read else None
+            return (claim,) if claim and not refusal_reason(claim) else ()
+    return ()
 
 
 def played_character(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
