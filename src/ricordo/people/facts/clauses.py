@@ -92,7 +92,9 @@ _NO_SUBJECT = AnyLanguage(r"\W*(?:<facts.bare_subjects>)\b")
 _ONLY_AMOUNT = AnyLanguage(r"(?:(?:\d\S*|<dialogue.held:number>|<facts.joins>)\s*)+")
 _SELF = AnyLanguage(r"\b(?:<facts.self_words>)\b")
 # The sentence of an introduction, in which the user may go on without a comma: "im zoe im 15", "mi chiamo Ada vivo a Bari".
-_INTRODUCES = AnyLanguage(r"(?:^|[.!?;,\n])\s*(?:(?:<statements.greetings>)[\s,!]+)?(?:<facts.introduces>)\s+[^.!?;,\n]+")
+_INTRODUCES = AnyLanguage(
+    r"(?:^|[.!?;,\n])\s*(?:(?:<statements.greetings>)[\s,!]+)?(?:<facts.introduces>)\s+[^.!?;,\n]+"
+)
 _RUN_ON = AnyLanguage(r"\s+(?=(?i:<facts.run_ons>)\b)", flags=0)
 _CUT = AnyLanguage(r"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:<statements.joins>)|\s+(?:<statements.cuts>)\s+")
 
@@ -293,7 +295,9 @@ def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
             return None
         return pieces[at[1] :] if words[0] in table.subjects and len(at) > 1 else pieces
     later = (before for before, word in pairwise(words) if word.partition("'")[0] in table.subjects)
-    if not all(re.fullmatch(table.before_verbs, before, re.IGNORECASE) for before in later):  # "digoxin I think it is", "I'm Leo I'm in my second year": one of them is no subject of the clause
+    if not all(
+        re.fullmatch(table.before_verbs, before, re.IGNORECASE) for before in later
+    ):  # "digoxin I think it is", "I'm Leo I'm in my second year": one of them is no subject of the clause
         return None
     if "'" in words[0] and words[0] in table.third_verbs:
         rest = at[1] if words[:2] == ["i've", "got"] and len(at) > 2 else at[0]

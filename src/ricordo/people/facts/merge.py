@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from uuid import UUID, uuid5
 
 from ricordo.languages.dates import PHRASE, last_day_in
@@ -95,7 +95,23 @@ def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
     chosen = chosen or _renamed(claim, facts) or _recounted(claim, facts)
     if claim.made_by == JUDGE and chosen is None and (claim.replaces or instruction or claim.change >= _MAYBE):
         chosen = _replaced(claim, [fact for fact in facts if not _stays(fact, claim)])
+    if claim.replaces and opens_without_subject(claim):
+        fitting = (fact for fact in facts if _corrected(fact.text, claim.quote))
+        chosen = chosen or max(fitting, key=lambda fact: fact.valid_from, default=None)
+    if chosen and claim.replaces and opens_without_subject(claim):
+        claim = replace(claim, text=_corrected(chosen.text, claim.quote) or claim.text)
     return replace(claim, about=chosen.about or own_about(chosen), kind=chosen.kind) if chosen else claim
+
+
+def _corrected(known: str, said: str) -> str:
+    """What is known with the day or the amount that "it's on 3 May", "it's 4421" says; empty if that tells neither."""
+    leaning = all_words("facts.leaning")
+    for value in (_DAY, _AMOUNT):
+        old, new = (list(value.compiled.finditer(text)) for text in (known, said))
+        if len(old) == len(new) == 1:
+            was, now = (" ".join(dropwhile(leaning.__contains__, each[0][0].split())) for each in (old, new))
+            return known.replace(was, now, 1)
+    return ""
 
 
 def own_about(fact: Fact) -> str:

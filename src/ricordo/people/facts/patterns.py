@@ -61,9 +61,7 @@ def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...
     return tuple(found.values())
 
 
-def _apposed(
-    flat: str, start: int, end: int, tables: list[FactWords], said: UserMessage, zone: tzinfo
-) -> Claim | None:
+def _apposed(flat: str, start: int, end: int, tables: list[FactWords], said: UserMessage, zone: tzinfo) -> Claim | None:
     """What stands behind the name without a verb: "I'm Ann Lee, a lawyer, 40"."""
     words = flat[start:end].strip(_END_MARKS)
     if not words or len(words.split()) > _APPOSED or flat[:start].rstrip()[-1:] != ",":

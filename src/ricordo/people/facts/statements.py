@@ -84,11 +84,19 @@ _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
 _GREETED = AnyLanguage(r"\W*(?:<statements.greetings>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
-_ONLY_NAME = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*(?i:<facts.introduces>)\s+(?P<name>[a-zà-ÿ]{2,14})", flags=0)
+_CORRECTS = AnyLanguage(r"\W*(?:<dialogue.corrections>)")
+_CORRECTION = AnyLanguage(
+    r"(?:\W*\b(?:<dialogue.corrections>)[\s,]*)+(?:(?:<facts.bare_subjects>|<dialogue.links>)\s+)*(?P<value>\w[\w' -]*?)\W*"
+)
+_ONLY_NAME = AnyLanguage(
+    r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*(?i:<facts.introduces>)\s+(?P<name>[a-zà-ÿ]{2,14})", flags=0
+)
 _INTRODUCES = AnyLanguage(r"\W*(?:<facts.introduces>)\s")
 _NAMES_IT = AnyLanguage(r"\b(?:<facts.names_it>)")  # it tells what the thing before it is called
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
-_OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:(?:have|got)\s+)*(?:<dialogue.several>)\b")  # "I have three …"
+_OWN_VERB = AnyLanguage(
+    r"\W*(?:<dialogue.first_person>)\s+(?:(?:have|got)\s+)*(?:<dialogue.several>)\b"
+)  # "I have three …"
 # Names behind a colon with what is said of each; nothing of the user.
 _OWN_LIST = AnyLanguage(
     r":\s+(?=[^.!?;:\n]*?[A-ZÀ-Ý][a-zà-ÿ])(?:(?!\b(?i:<dialogue.first_person>)\b)[^.!?;:\n])+(?=[.!?;\n]|$)", flags=0
@@ -187,7 +195,7 @@ def message_claims(said: UserMessage, before: UserMessage | None = None, zone: t
     signed = signed_name(said, matched, zone) or introduced_name(said, matched, zone)
     matched += signed
     matched += played_character(said, zone)
-    matched += remembered_claims(said, matched, zone)
+    matched += remembered_claims(said, matched, zone) or (corrected_claims(said, before, zone) if before else ())
     judged = judged_claims(said, before, matched, zone)
     again = "said:name:" if signed else _MASK  # one claim for a signature
     return (*matched, *(each for each in judged if not (each.about.startswith(again) or _within(said, each, dropped))))
@@ -234,6 +242,18 @@ def played_character(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]
     claim = _claim(Judged(*part.span(), "fact", OTHER, 0.0), flat, said, language, zone)
     sentence = language_by_code(language).facts.has_character.format(game=part["game"] or part["named"])
     return (replace(claim, text=sentence),) if claim and not refusal_reason(claim) else ()
+
+
+def corrected_claims(said: UserMessage, before: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """The claim of the message before with the value that a correction puts in its place: "my colour is blue", "no, red"."""
+    told = _CORRECTION.fullmatch(stated_text(said.text))
+    known = [claim for claim in claims_in_message(before, zone) if ": " in claim.text] if told else []
+    if not told or len(known) != 1 or len(told["value"].split()) > _SHORT or _SELF.match(told["value"]):
+        return ()
+    head = known[0].text.partition(": ")[0]
+    quote = said.text[slice(*told.span("value"))]
+    claim = replace(known[0], text=f"{head}: {quote}", quote=quote, said=said, made_by=JUDGE, replaces=True)
+    return () if refusal_reason(claim) else (claim,)
 
 
 def _within(said: UserMessage, claim: Claim, spans: Iterable[tuple[int, int]]) -> bool:
@@ -554,7 +574,7 @@ def _person_before(flat: str, clause: Judged, quote: str, language: str, before:
         return own[-1][1]
     named = [(each.end(), each[0]) for each in _NAMED.finditer(said, opening)]
     named += [(each.end(), each[1]) for each in _SUBJECT.finditer(said) if each[2] in verbs and not _DAY.match(each[1])]
-    if not (own or named or _LEAD.sub("", said).strip()):
+    if not (own or named or _LEAD.sub("", said).strip() or _CORRECTS.match(flat)):
         people = {each[1] for each in _WHOSE.finditer(before)}
         return people.pop() if len(people) == 1 else ""
     return max(own + named, default=(0, ""))[1]
@@ -574,9 +594,7 @@ def _trimmed(flat: str, start: int, end: int) -> int:
     return end
 
 
-def _claim(
-    clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo, before: str = ""
-) -> Claim | None:
+def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo, before: str = "") -> Claim | None:
     start, end = clause.start, clause.end
     lead = _LEAD.match(flat[start:end])
     if lead and clause.label != _WISH:
