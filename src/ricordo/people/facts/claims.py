@@ -51,6 +51,7 @@ _NO_TROUBLE = AnyLanguage(r"\b(?:<statements.no_trouble>)\b", flags=0)
 _NOT_NOW = AnyLanguage(r"<statements.not_now>", flags=0)
 _NAMING = AnyLanguage(r"\b(?:<statements.naming>)\b", flags=0)
 _OTHER_PERSON = AnyLanguage(r"\W*(?:<statements.other_people>)\b", flags=0)
+_ONLY_LEADS = AnyLanguage(r"(?:^|[.!?\n])\W*(?:\b(?:<facts.clause_leads>|<facts.slips>|<dialogue.corrections>)\W*)*$")
 _DAY_PHRASE = AnyLanguage(rf"\b(?:{PHRASE})")
 
 
@@ -148,10 +149,9 @@ def _core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
 
 def opens_without_subject(claim: Claim) -> bool:
     """Whether a claim repeats a sentence that does not tell what it is about, "it's 4421"."""
-    before = claim.said.text[: claim.said.text.find(claim.quote)].rstrip()
+    before = claim.said.text[: claim.said.text.find(claim.quote)]
     whole = claim.text[1:] == claim.quote[1:] or claim.quote in claim.text
-    opens = not before or before[-1] in ".!?\n"
-    return whole and opens and ": " not in claim.text and lacks_subject(claim.quote, claim.language)
+    return whole and _ONLY_LEADS.search(before) is not None and ": " not in claim.text and lacks_subject(claim.quote, claim.language)
 
 
 def is_negative(kind: FactKind, text: str) -> bool:

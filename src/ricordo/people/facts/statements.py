@@ -86,7 +86,7 @@ _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
 _CORRECTS = AnyLanguage(r"\W*(?:<dialogue.corrections>)")
 _CORRECTION = AnyLanguage(
-    r"(?:\W*\b(?:<dialogue.corrections>)[\s,]*)+(?:(?:<facts.bare_subjects>|<dialogue.links>)\s+)*(?P<value>\w[\w' -]*?)\W*"
+    r"(?:\W*\b(?:<dialogue.corrections>)[\s,]*)+(?:(?:<facts.bare_subjects>|<dialogue.links>|<calendar.date_leads>)\s+)*(?P<value>\w[\w' -]*?)\W*"
 )
 _ONLY_NAME = AnyLanguage(
     r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*(?i:<facts.introduces>)\s+(?P<name>[a-zà-ÿ]{2,14})", flags=0
