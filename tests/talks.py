@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 import ricordo
+from ricordo.chat import Chat, ChatRequest
+from ricordo.documents.library import Library
+from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.recall.embedders.light import DeterministicEmbedder
 from ricordo.recall.quantization import Vectors
+from ricordo.settings import Settings
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 
@@ -109,3 +113,40 @@ def fill(session: ricordo.Session, count: int, about: str = "argomento") -> None
 def texts(hits: Any) -> list[str]:
     """The words of hits."""
     return [hit.text for hit in hits]
+
+
+# What every face must answer alike.
+TALKS = {
+    "it": [
+        "Mi chiamo Anna e abito a Gand.",
+        "Il mio forno arriva a 240 gradi.",
+        "Come mi chiamo?",
+        "A quanti gradi arriva il mio forno?",
+        "Grazie!",
+        "2",
+        "Quanto costa un biglietto per la Luna?",
+    ],
+    "en": [
+        "My name is Anna and I live in Ghent.",
+        "My dentist appointment is on Friday at nine.",
+        "What is my name?",
+        "When is my dentist appointment?",
+        "Thanks!",
+        "ok",
+        "How much is a ticket to the Moon?",
+    ],
+}
+
+
+def through_python(talk: list[str], store: Any, settings: Settings) -> list[str]:
+    """The answers of a chat in this process."""
+    with Memory(store, settings) as memory:
+        chat = Chat(memory, passages=Library(memory, memory.store.documents))
+        said: list[str] = []
+        session: str | None = None
+        for words in talk:
+            answer = chat.ask(ChatRequest(words, "anna", session_id=session))
+            memory.settle(20)
+            session = answer.session_id
+            said.append(answer.message)
+        return said

@@ -13,21 +13,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
 
 import ricordo.memory
-from ricordo.engine import Clock, TokenCounter
 from ricordo.memory import Memory
 from ricordo.prompt.receipt import Receipt
 from ricordo.records.turns import DEFAULT_AGENT, Turn
 from ricordo.session import OpenTurn, Session
-from ricordo.settings import Settings
-from ricordo.stores.protocols import Store
 from ricordo.topics.session_topic import SessionTopic
 
 if TYPE_CHECKING:
-    from ricordo.engine import LLM
-    from ricordo.recall.embedders import Embedder
+    pass
 
 __all__ = ["AsyncMemory", "AsyncOpenTurn", "AsyncSession", "AsyncSessionTopic", "open"]
 
@@ -56,6 +52,20 @@ def _awaited(
         return wrap(self, result) if wrap else result
 
     return call
+
+
+class _Same(Generic[Result]):
+    """A property of a sync class, which does no I/O."""
+
+    def __init__(self, getter: Callable[[Any], Result]) -> None:
+        self.__doc__ = getter.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, handle: Any, owner: type | None = None) -> Result:
+        found: Result = getattr(handle._sync, self._name)
+        return found
 
 
 async def open(url_or_path: str | Path | None = None, **settings: Any) -> "AsyncMemory":
@@ -91,20 +101,9 @@ class AsyncSession:
     def __repr__(self) -> str:
         return f"Async{self._sync!r}"
 
-    @property
-    def id(self) -> str:
-        """See `Session.id`."""
-        return self._sync.id
-
-    @property
-    def user_id(self) -> str:
-        """See `Session.user_id`."""
-        return self._sync.user_id
-
-    @property
-    def agent_id(self) -> str:
-        """See `Session.agent_id`."""
-        return self._sync.agent_id
+    id = _Same(Session.id)
+    user_id = _Same(Session.user_id)
+    agent_id = _Same(Session.agent_id)
 
     def _open_turn(self, opened: OpenTurn) -> "AsyncOpenTurn":
         return AsyncOpenTurn(self, opened.turn)
@@ -169,25 +168,10 @@ class AsyncOpenTurn:
     session: AsyncSession
     turn: Turn
 
-    @property
-    def id(self) -> str:
-        """See `OpenTurn.id`."""
-        return self.turn.id
-
-    @property
-    def turn_number(self) -> int:
-        """See `OpenTurn.turn_number`."""
-        return self.turn.turn_number
-
-    @property
-    def query(self) -> str:
-        """See `OpenTurn.query`."""
-        return self.turn.query
-
-    @property
-    def response(self) -> str | None:
-        """See `OpenTurn.response`."""
-        return self.turn.response
+    id = _Same(OpenTurn.id)
+    turn_number = _Same(OpenTurn.turn_number)
+    query = _Same(OpenTurn.query)
+    response = _Same(OpenTurn.response)
 
     @property
     def _sync(self) -> OpenTurn:
@@ -210,35 +194,12 @@ class AsyncMemory:
     ) -> None:
         await self.close()
 
-    @property
-    def settings(self) -> Settings:
-        """See `Memory.settings`."""
-        return self._sync.settings
-
-    @property
-    def store(self) -> Store:
-        """See `Memory.store`; its own calls block."""
-        return self._sync.store
-
-    @property
-    def counter(self) -> TokenCounter:
-        """See `Memory.counter`."""
-        return self._sync.counter
-
-    @property
-    def clock(self) -> Clock:
-        """See `Memory.clock`."""
-        return self._sync.clock
-
-    @property
-    def llm(self) -> "LLM | None":
-        """See `Memory.llm`; its own calls block."""
-        return self._sync.llm
-
-    @property
-    def embedder(self) -> "Embedder":
-        """See `Memory.embedder`; its own calls block."""
-        return self._sync.embedder
+    settings = _Same(Memory.settings)
+    store = _Same(Memory.store)  # its own calls block
+    counter = _Same(Memory.counter)
+    clock = _Same(Memory.clock)
+    llm = _Same(Memory.llm)  # its own calls block
+    embedder = _Same(Memory.embedder)  # its own calls block
 
     def session(
         self,

@@ -21,25 +21,29 @@ from typing import Literal
 
 
 class RicordoError(Exception):
-    """Base of every error that Ricordo raises on purpose."""
+    """Base of every error that Ricordo raises on purpose; `code` names the case where one class has several."""
+
+    code = ""
 
 
 class ValidationError(RicordoError):
     """Input was refused before anything was written; `field` names it."""
 
-    def __init__(self, field: str, problem: str) -> None:
+    def __init__(self, field: str, problem: str, *, code: str = "") -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem
+        self.code = code
 
 
 class SettingsError(RicordoError):
     """A setting is unknown or has the wrong type; `key` names it."""
 
-    def __init__(self, key: str, problem: str) -> None:
+    def __init__(self, key: str, problem: str, *, code: str = "") -> None:
         super().__init__(f"setting {key!r}: {problem}")
         self.key = key
         self.problem = problem
+        self.code = code
 
 
 class NotFoundError(RicordoError):

@@ -90,7 +90,7 @@ def check_text(field: str, value: object, limits: Limits, *, may_be_blank: bool 
     if "\x00" in value or not value.isascii():
         _check_characters(field, value)
     if len(value) * 4 > limits.text_bytes and len(value.encode()) > limits.text_bytes:
-        raise ValidationError(field, f"is larger than {limits.text_bytes} bytes; shorten or split it")
+        raise ValidationError(field, f"is larger than {limits.text_bytes} bytes; shorten or split it", code="too_large")
     return value if type(value) is str else _plain(value)
 
 
@@ -110,7 +110,9 @@ def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) 
     except (TypeError, ValueError, RecursionError) as error:
         raise ValidationError(field, f"is not JSON ({error}); use text, numbers, lists and mappings") from error
     if len(text.encode()) > limits.metadata_bytes:
-        raise ValidationError(field, f"is larger than {limits.metadata_bytes} bytes as JSON; store less")
+        raise ValidationError(
+            field, f"is larger than {limits.metadata_bytes} bytes as JSON; store less", code="too_large"
+        )
     return copy
 
 
@@ -163,7 +165,7 @@ def _plain(value: str) -> str:
 
 def _check_size(field: str, values: tuple[Any, ...], most: int) -> None:
     if len(json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()) > most:
-        raise ValidationError(field, f"is larger than {most} bytes as JSON; give fewer")
+        raise ValidationError(field, f"is larger than {most} bytes as JSON; give fewer", code="too_large")
 
 
 def _check_characters(field: str, value: str) -> None:

@@ -14,7 +14,7 @@ from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_project, check_text, check_time, is_id
 from ricordo.presets import settings_from
-from ricordo.records.turns import DEFAULT_AGENT, Owner, SessionInfo, project_tag, turn_id_of
+from ricordo.records.turns import DEFAULT_AGENT, Owner, SessionInfo, log_details, project_tag, turn_id_of
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings, check_embedder
 from ricordo.stores.open import DEFAULT_PATH, store_for
@@ -428,8 +428,7 @@ class Memory:
         try:
             return self.store.sessions.get(owner, session_id) is not None
         except StoreError as error:
-            details = {"operation": "resume", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
-            log.warning("session cannot be looked up: %s", error, extra=details | {"session_id": session_id})
+            log.warning("session cannot be looked up: %s", error, extra=log_details("resume", owner, session_id))
             return True
 
     def _embedder(self) -> str:

@@ -25,7 +25,7 @@ import ricordo
 from ricordo import Memory
 from ricordo.contrib.langgraph_checkpoint import CHANNELS, CHECKPOINTS, WRITES, RicordoSaver
 from ricordo.contrib.langgraph_store import RicordoStore
-from ricordo.contrib.tool_calls import ItemCollection, parts, path
+from ricordo.contrib.shared import ItemCollection, parts, path
 from ricordo.errors import ValidationError
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner

@@ -2,8 +2,12 @@
 
 import re
 
+import pytest
 from page_samples import HOLD, Visitor, answered, answers, ask
 from playwright.sync_api import expect
+
+from ricordo.stores.memory import MemoryStore
+from talks import TALKS, through_python
 
 
 def test_an_answer_streams_in_as_markdown(visitor: Visitor) -> None:
@@ -238,3 +242,22 @@ def test_a_chat_about_one_document_names_it(visitor: Visitor) -> None:
     answered(page, 1)
     (session,) = visitor.at.memory.sessions(user_id=visitor.user)
     assert len(session.document_ids) == 1
+
+
+@pytest.mark.parametrize("language", ["it", "en"])
+def test_the_page_shows_the_answers_of_every_other_face(visitor: Visitor, language: str) -> None:
+    """What Python answers without a model stands on the page, word for word but for marks that become buttons."""
+    talk = TALKS[language]
+    expected = through_python(talk, MemoryStore(), visitor.at.memory.settings)
+    page = visitor.open()
+    for number, words in enumerate(talk, start=1):
+        ask(page, words)
+        answered(page, number)
+        visitor.at.memory.settle(20)
+    shown = [answers(page).nth(place).locator(".markdown").inner_text() for place in range(len(talk))]
+    assert [_plain(each) for each in shown] == [_plain(each) for each in expected]
+
+
+def _plain(text: str) -> str:
+    """The words of an answer, without Markdown and line breaks."""
+    return " ".join(re.sub(r"[*_`>]|^\s*[-•]\s", "", text, flags=re.MULTILINE).split())

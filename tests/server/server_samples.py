@@ -163,6 +163,7 @@ def a_problem(response: Any, status: int) -> Mapping[str, Any]:
     assert body["status"] == status
     assert body["title"]
     assert body["detail"]
+    assert body["code"].replace("_", "").isalnum()
     return body
 
 

@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 from server_samples import live, service
 
-from ricordo.server.connections import LOG_SECONDS, ConnectionLimits, RareLog, limited_protocol
+from ricordo.server.connection_limits import LOG_SECONDS, ConnectionLimits, RareLog, limited_protocol
 from ricordo.server.options import ServerOptions
 
 HALF_HEAD = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Slow: "

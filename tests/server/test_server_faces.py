@@ -1,4 +1,7 @@
-"""Every face gives the same answer: Python, HTTP, server-sent events, OpenAI's endpoint and the command line."""
+"""Every face gives the same answer: Python, HTTP, server-sent events, OpenAI's endpoint and the command line.
+
+The page is compared in `tests/page/test_page_chat.py`.
+"""
 
 import io
 import json
@@ -12,53 +15,17 @@ import pytest
 from server_samples import an_empty_store, ask, events, for_chat_alone, serving, settings
 from starlette.testclient import TestClient
 
-from ricordo.chat import Chat, ChatRequest
 from ricordo.cli import main
-from ricordo.documents.library import Library
 from ricordo.engine import Completion
 from ricordo.errors import LLMError, StoreUnavailable
 from ricordo.languages.text import language_of
-from ricordo.memory import Memory
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.open import store_for
 from ricordo.testing.fakes import ScriptedLLM, StoreProxy
+from talks import TALKS, through_python
 
-TALKS = {
-    "it": [
-        "Mi chiamo Anna e abito a Gand.",
-        "Il mio forno arriva a 240 gradi.",
-        "Come mi chiamo?",
-        "A quanti gradi arriva il mio forno?",
-        "Grazie!",
-        "2",
-        "Quanto costa un biglietto per la Luna?",
-    ],
-    "en": [
-        "My name is Anna and I live in Ghent.",
-        "My dentist appointment is on Friday at nine.",
-        "What is my name?",
-        "When is my dentist appointment?",
-        "Thanks!",
-        "ok",
-        "How much is a ticket to the Moon?",
-    ],
-}
 Face = Callable[[list[str], Path], list[str]]
-
-
-def through_python(talk: list[str], file: Path) -> list[str]:
-    """The answers of a chat in this process."""
-    with Memory(store_for(str(file)), settings()) as memory:
-        chat = Chat(memory, passages=Library(memory, memory.store.documents))
-        said: list[str] = []
-        session: str | None = None
-        for words in talk:
-            answer = chat.ask(ChatRequest(words, "anna", session_id=session))
-            memory.settle(20)
-            session = answer.session_id
-            said.append(answer.message)
-        return said
 
 
 def over_http(file: Path, one: Callable[[TestClient, str, str | None, list[str]], tuple[str, str]]) -> Face:
@@ -125,7 +92,7 @@ def on_the_command_line(talk: list[str], file: Path) -> list[str]:
 def test_every_face_gives_the_same_answers(language: str, tmp_path: Path) -> None:
     """One talk, two languages, six faces: the same words, with what was said used as everywhere."""
     talk = TALKS[language]
-    expected = through_python(talk, tmp_path / "python.db")
+    expected = through_python(talk, store_for(str(tmp_path / "python.db")), settings())
     assert ("240" if language == "it" else "Friday") in expected[3]
     faces: dict[str, Face] = {
         "http": over_http(tmp_path / "http.db", whole),

@@ -131,8 +131,10 @@ STATEMENTS = {
     name: text
     for module in (turn_statements, owner_statements, derived_statements, documents_keys_jobs)
     for name, text in vars(module).items()
-    if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
+    if name.isupper() and not name.startswith("_") and isinstance(text, str) and "ricordo." in text
 }
+for name, of_table in (("ERASE", owner_statements.ERASE), ("CONTENT", turn_statements.CONTENT_OF_SESSIONS)):
+    STATEMENTS |= {f"{name}.{table}": text for table, text in of_table.items()}
 
 
 @pytest.mark.parametrize("name", sorted(set(STATEMENTS) - WITHOUT_OWNER))

@@ -5,14 +5,23 @@
 
 import { credential, prefs } from "./prefs.svelte";
 
+/** What the server tells of a refusal; a proxy in between may tell less. */
+export interface Told {
+  status?: number | null;
+  detail?: string;
+  code?: string;
+  cause?: string;
+}
+
+/** A request that failed; its status is 0 if no answer came. */
 export class Problem extends Error {
   status: number;
-  title: string;
+  code: string;
 
-  constructor(status: number, title: string, detail: string) {
-    super(detail);
+  constructor(status: number, told: Told = {}, otherwise = "") {
+    super(told.detail ?? otherwise);
     this.status = status;
-    this.title = title;
+    this.code = told.code ?? "";
   }
 }
 
@@ -111,7 +120,7 @@ export async function send(method: string, path: string, ask: Ask = {}): Promise
   if (response.ok) return response;
   if (response.status === 401) service.locked = true;
   const told = await response.json().catch(() => ({}));
-  throw new Problem(response.status, told.title ?? response.statusText, told.detail ?? response.statusText);
+  throw new Problem(response.status, told, response.statusText);
 }
 
 export async function call<T>(method: string, path: string, ask: Ask = {}): Promise<T> {
@@ -184,7 +193,7 @@ export function upload(path: string, query: Ask["query"], file: File, moved: (pa
     request.upload.onprogress = (event) => event.lengthComputable && moved(event.loaded / event.total);
     request.onerror = () => {
       service.lost();
-      reject(new Problem(0, "", ""));
+      reject(new Problem(0));
     };
     request.onload = () => {
       let told: any = {};
@@ -194,7 +203,7 @@ export function upload(path: string, query: Ask["query"], file: File, moved: (pa
         told = {};
       }
       if (request.status < 400) resolve(told);
-      else reject(new Problem(request.status, told.title ?? "", told.detail ?? request.statusText));
+      else reject(new Problem(request.status, told, request.statusText));
     };
     const form = new FormData();
     form.append("file", file);

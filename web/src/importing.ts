@@ -24,15 +24,15 @@ export async function importFile(file: File, moved: (done: number) => void): Pro
   service.saw(response);
   if (!response.ok) {
     const told = await response.json().catch(() => ({}));
-    throw new Problem(response.status, told.title ?? "", told.detail ?? response.statusText);
+    throw new Problem(response.status, told, response.statusText);
   }
   if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return filled(await response.json());
   for await (const { name, data } of events(response)) {
-    if (name === "error") throw new Problem(data.status ?? 500, data.title ?? "", data.detail ?? "");
+    if (name === "error") throw new Problem(data.status ?? 500, data);
     if (name === "done") return filled(data);
     if (name === "progress") moved(data.documents);
   }
-  throw new Problem(0, "", "");
+  throw new Problem(0);
 }
 
 function filled(told: Partial<Imported>): Imported {

@@ -1,9 +1,10 @@
-// What the server refuses, in the language of the page. The server writes English; here each kind of refusal has its
-// sentence in every language, and only what has none is told in the server's own words.
+// What the server refuses, in the language of the page. The server writes English; here each kind of refusal, known by
+// its code, has its sentence in every language, and only what has none is told in the server's own words.
 
-import { Problem } from "./api.svelte";
+import { Problem, type Told } from "./api.svelte";
 import { named, t, type Word } from "./words.svelte";
 
+/** The status is enough for most refusals, also for those of a proxy, which have no code. */
 const BY_STATUS: Record<number, Word> = {
   401: "loginWrong",
   403: "refused403",
@@ -18,33 +19,30 @@ const BY_STATUS: Record<number, Word> = {
   507: "refused507",
 };
 
-/** Refusals of one status that a person can do something about; the words are those of the server. */
-const BY_DETAIL: [RegExp, Word][] = [
-  [/holds no text/, "fileEmpty"],
-  [/of an unknown kind/, "fileKind"],
-  [/not UTF-8/, "fileEncoding"],
-  [/(?:characters|pages)(?:;| and) [\d,]+ are allowed|has more than [\d,]+ characters/, "fileLong"],
-  [/PDF needs the package/, "filePdf"],
-  [/ is encrypted|with this password/, "fileLocked"],
-  [/cannot be read as a PDF/, "fileBroken"],
-  [/takes more than \S+ seconds to read/, "fileLong"],
-  [/holds no conversations|^format: /, "importUnknown"],
-  [/too many answers/, "refused429"],
-  [/larger than|too long|too large/, "refused413"],
-];
+/** Refusals of one status that a person can do something about. */
+const BY_CODE: Record<string, Word> = {
+  file_empty: "fileEmpty",
+  file_kind_unknown: "fileKind",
+  file_encoding: "fileEncoding",
+  file_too_long: "fileLong",
+  pdf_unsupported: "filePdf",
+  file_locked: "fileLocked",
+  file_damaged: "fileBroken",
+  import_unknown: "importUnknown",
+  too_many_answers: "refused429",
+  too_large: "refused413",
+};
 
 /** Why a request failed, as a sentence. */
 export function reason(error: unknown): string {
   if (!(error instanceof Problem) || !error.status) return t("unreachable");
-  const known = BY_DETAIL.find(([pattern]) => pattern.test(error.message))?.[1];
-  if (known) return t(known);
-  const general = BY_STATUS[error.status] ?? (error.status >= 500 ? "refused500" : undefined);
-  return general ? t(general) : t("refusedOther", { detail: error.message || String(error.status) });
+  const known = BY_CODE[error.code] ?? BY_STATUS[error.status] ?? (error.status >= 500 ? "refused500" : undefined);
+  return known ? t(known) : t("refusedOther", { detail: error.message || String(error.status) });
 }
 
 /** Why an answer failed: a model's failure by its cause, which a stored turn keeps too. */
-export function failure(problem: { status?: number | null; detail?: string; cause?: string }): string {
-  if (!problem.cause) return reason(new Problem(problem.status ?? 500, "", problem.detail ?? ""));
+export function failure(problem: Told): string {
+  if (!problem.cause) return reason(new Problem(problem.status ?? 500, problem));
   const known = named("cause", problem.cause);
   return known === problem.cause ? (problem.detail ?? known) : known;
 }

@@ -55,33 +55,32 @@ def _commands() -> "tuple[Command, ...]":
     )
 
     return (
-        *demo.COMMANDS,
-        *serve.SERVE_COMMANDS,
-        *hosts.COMMANDS,
-        *chat.COMMANDS,
-        *turns.COMMANDS,
-        *sessions.READ_COMMANDS,
-        *context.COMMANDS,
-        *search.COMMANDS,
-        *search.TOPIC_COMMANDS,
-        *people.PERSON_COMMANDS,
-        *transfer.DOCUMENT_COMMANDS,
-        *transfer.COMMANDS,
-        *sessions.FORGET_COMMANDS,
-        *people.SAFETY_COMMANDS,
-        *serve.KEYS_COMMANDS,
-        *serve.POSTGRES_COMMANDS,
-        *evaluate.COMMANDS,
-        *maintenance.COMMANDS,
-        *maintenance.WEIGHTS_COMMANDS,
-        *maintenance.BENCH_COMMANDS,
-    )
+        demo.demo, serve.serve, serve.mcp, hosts.hook, chat.chat,
+        turns.add, turns.ask, turns.answer, turns.message,
+        sessions.sessions, sessions.show, sessions.window, context.context, context.receipts, context.rebuild,
+        search.search, search.embed, search.topics, search.topic,
+        people.facts, people.profile, people.summaries, people.condense,
+        transfer.documents, transfer.export, transfer.import_,
+        sessions.end, sessions.clear, sessions.delete, sessions.erase, sessions.cleanup, people.flags, people.check,
+        serve.keys, serve.postgres, evaluate.evaluate,
+        maintenance.verify, maintenance.repair, maintenance.backup, maintenance.stats, maintenance.settings,
+        maintenance.weights, maintenance.bench,
+    )  # fmt: skip
 
 
 def _run(arguments: list[str]) -> int:
     import os
 
-    from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
+    from ricordo.cli.arguments import (
+        BROKEN_PIPE,
+        INTERRUPTED,
+        OK,
+        USAGE,
+        build_parser,
+        exit_code,
+        read_arguments,
+        report,
+    )
     from ricordo.cli.output import Output, escape_unencodable
     from ricordo.errors import RicordoError
 
@@ -93,7 +92,7 @@ def _run(arguments: list[str]) -> int:
             parser.print_help(sys.stderr)
             return USAGE
         options = read_arguments(parser, arguments)
-        code = int(options.run(options, Output(as_json=options.json)))
+        code = int(options.run(options, Output(as_json=options.json)) or OK)
         sys.stdout.flush()
         return code
     except SystemExit as exit_:  # --help and --version

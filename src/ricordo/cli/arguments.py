@@ -68,7 +68,8 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 Options = argparse.Namespace
-Run = Callable[[Options, Output], int]
+Run = Callable[[Options, Output], int | None]  # the exit code; None is OK
+Arguments = Callable[[argparse.ArgumentParser], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,15 @@ class Command:
     name: str
     summary: str
     run: Run
-    arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
-    example: str = ""
+    arguments: Arguments
+    example: str
+
+
+def command(
+    summary: str, arguments: Arguments = lambda parser: None, example: str = "", *, name: str = ""
+) -> Callable[[Run], Command]:
+    """Makes a command of the function that runs it. It has the name of the function, unless another is given."""
+    return lambda run: Command(name or run.__name__.rstrip("_"), summary, run, arguments, example)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -90,7 +98,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
-    """The parser of all commands."""
     parser = _Parser(
         prog="ricordo",
         description="Conversational memory: keeps every turn, fits the window, explains every prompt.",
@@ -143,13 +150,18 @@ def _add_common(parser: argparse.ArgumentParser, *, before: bool) -> None:
 
 
 def add_user(parser: argparse.ArgumentParser) -> None:
-    """--user."""
     parser.add_argument("-u", "--user", metavar="ID", default=os.environ.get("RICORDO_USER"), help="or RICORDO_USER")
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
     """--session, for commands that read one."""
     parser.add_argument("-s", "--session", metavar="ID", help="default: the user's most recent one")
+
+
+def add_talk(parser: argparse.ArgumentParser) -> None:
+    """--user and --session, for commands that read one session."""
+    add_user(parser)
+    add_session(parser)
 
 
 def add_session_choice(parser: argparse.ArgumentParser) -> None:
@@ -160,7 +172,6 @@ def add_session_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
-    """--agent."""
     parser.add_argument(
         "--agent", metavar="ID", default=DEFAULT_AGENT, help="the answering agent (default: %(default)s)"
     )
@@ -179,10 +190,10 @@ def add_address(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", metavar="N", type=int, help="default: 8377; 0 for any free port")
 
 
-def user_of(options: Options) -> str:
+def user_of(options: Options, remedy: str = "give --user ID or set RICORDO_USER") -> str:
     """The user that was given; an error if there is none."""
     if options.user is None:
-        raise ValidationError("user", "is missing; give --user ID or set RICORDO_USER")
+        raise ValidationError("user", f"is missing; {remedy}")
     return str(options.user)
 
 
@@ -328,12 +339,10 @@ def report(error: Exception, *, as_json: bool) -> None:
 
 
 def add_chunks(parser: argparse.ArgumentParser) -> None:
-    """--chunks."""
     parser.add_argument("--chunks", metavar="FILE", help="passages: JSON, JSON lines or paragraphs; - for stdin")
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
-    """--budget."""
     parser.add_argument("--budget", metavar="TOKENS", type=int, help="limit for the whole prompt")
 
 

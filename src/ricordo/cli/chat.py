@@ -18,12 +18,12 @@ from rich.text import Text
 
 from ricordo.cli.arguments import (
     OK,
-    Command,
     Options,
     add_agent,
     add_llm,
     add_session_choice,
     add_user,
+    command,
     exit_code,
     open_memory,
     read_text,
@@ -46,8 +46,27 @@ SETTLE_SECONDS = 20.0  # at the end, for the background work
 HELP = "/new starts another session, /receipt explains the last prompt, /quit ends; Ctrl-C stops an answer"
 
 
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", nargs="?", help="one question, - to read it from stdin; without it, line by line")
+    add_user(parser)
+    add_session_choice(parser)
+    add_agent(parser)
+    add_llm(parser)
+    parser.add_argument(
+        "--document",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="answer only from this file (.txt, .md, .pdf); repeatable; default: all that the user may read",
+    )
+
+
+@command(
+    "chat in the terminal: answers from your documents or a model, with memory",
+    _arguments,
+    "ricordo chat --user anna --document course.md",
+)
 def chat(options: Options, output: Output) -> int:
-    """Answer one question, or line by line until the input ends; a model that fails ends only the first."""
     with _no_log_lines(), open_memory(options, create=True) as memory:
         conversation = _open_chat(memory, options, output)
         if options.question is not None:
@@ -253,29 +272,3 @@ def _lines(output: Output, conversation: TerminalChat) -> Iterator[str]:
         if line.strip() == "/quit":
             return
         yield line
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", nargs="?", help="one question, - to read it from stdin; without it, line by line")
-    add_user(parser)
-    add_session_choice(parser)
-    add_agent(parser)
-    add_llm(parser)
-    parser.add_argument(
-        "--document",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="answer only from this file (.txt, .md, .pdf); repeatable; default: all that the user may read",
-    )
-
-
-COMMANDS = (
-    Command(
-        "chat",
-        "chat in the terminal: answers from your documents or a model, with memory",
-        chat,
-        _arguments,
-        "ricordo chat --user anna --document course.md",
-    ),
-)

@@ -10,12 +10,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ricordo.cli.arguments import (
-    Command,
     Options,
     add_budget,
     add_chunks,
-    add_session,
-    add_user,
+    add_talk,
+    command,
     open_memory,
     read_chunks,
     read_text,
@@ -28,8 +27,23 @@ from ricordo.prompt.context import Context
 from ricordo.records.turns import Owner
 
 
-def context(options: Options, output: Output) -> int:
-    """The context that the chat would build for a question, documents included; nothing is written."""
+def _context_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", help="the next question; - reads it from standard input")
+    add_talk(parser)
+    add_chunks(parser)
+    add_budget(parser)
+    parser.add_argument("--system", metavar="TEXT", help="the base prompt; default: the setting system_prompt")
+    parser.add_argument("--profile", metavar="TEXT", default="", help="what is known of the user")
+    parser.add_argument("--summary", metavar="TEXT", default="", help="a summary of earlier turns")
+    _add_form(parser)
+
+
+@command(
+    "build the next prompt under one budget and explain it",
+    _context_arguments,
+    'ricordo context "And the second point?" --user anna --chunks course.jsonl --budget 1000',
+)
+def context(options: Options, output: Output) -> None:
     from ricordo.chat import Chat, ChatRequest
     from ricordo.documents.library import Library
 
@@ -46,11 +60,15 @@ def context(options: Options, output: Output) -> int:
         )
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
     print_context(built, names, options, output)
-    return 0
 
 
-def receipts(options: Options, output: Output) -> int:
-    """List the receipts of past turns."""
+def _receipts_arguments(parser: argparse.ArgumentParser) -> None:
+    add_talk(parser)
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
+
+
+@command("list the receipts of past prompts", _receipts_arguments, "ricordo receipts --user anna")
+def receipts(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         found = session_of(memory, options).receipts(options.limit)
     rows = table(
@@ -61,17 +79,25 @@ def receipts(options: Options, output: Output) -> int:
         rows.add_row(str(each.turn_number), Text(one_line(each.question, 50)), *numbers)
     empty = "no receipts: they are stored with turns whose context was built first (`ricordo ask`)"
     output.lines((each.as_json() for each in found), rows if found else empty)
-    return 0
 
 
-def rebuild(options: Options, output: Output) -> int:
-    """Rebuild the context of a past turn, byte for byte."""
+def _rebuild_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("turn_number", type=int, help="the number of the turn")
+    add_talk(parser)
+    _add_form(parser)
+
+
+@command(
+    "rebuild the context of a past turn, byte for byte",
+    _rebuild_arguments,
+    "ricordo rebuild 3 --user anna --prompt",
+)
+def rebuild(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         built = session.rebuild(options.turn_number)
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
     print_context(built, names, options, output)
-    return 0
 
 
 def print_context(built: Context, names: dict[str, str], options: Options, output: Output) -> None:
@@ -87,51 +113,5 @@ def print_context(built: Context, names: dict[str, str], options: Options, outpu
     output.document(context_json(built), *shown_as)
 
 
-def _context_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", help="the next question; - reads it from standard input")
-    add_user(parser)
-    add_session(parser)
-    add_chunks(parser)
-    add_budget(parser)
-    parser.add_argument("--system", metavar="TEXT", help="the base prompt; default: the setting system_prompt")
-    parser.add_argument("--profile", metavar="TEXT", default="", help="what is known of the user")
-    parser.add_argument("--summary", metavar="TEXT", default="", help="a summary of earlier turns")
-    _add_form(parser)
-
-
-def _receipts_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-    parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
-
-
-def _rebuild_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("turn_number", type=int, help="the number of the turn")
-    add_user(parser)
-    add_session(parser)
-    _add_form(parser)
-
-
 def _add_form(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", action="store_true", help="only the prompt on stdout, the receipt on stderr")
-
-
-COMMANDS = (
-    Command(
-        "context",
-        "build the next prompt under one budget and explain it",
-        context,
-        _context_arguments,
-        'ricordo context "And the second point?" --user anna --chunks course.jsonl --budget 1000',
-    ),
-    Command(
-        "receipts", "list the receipts of past prompts", receipts, _receipts_arguments, "ricordo receipts --user anna"
-    ),
-    Command(
-        "rebuild",
-        "rebuild the context of a past turn, byte for byte",
-        rebuild,
-        _rebuild_arguments,
-        "ricordo rebuild 3 --user anna --prompt",
-    ),
-)

@@ -8,7 +8,7 @@ import argparse
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.text import Text
 
-from ricordo.cli.arguments import OK, Command, Options, add_address, add_llm, chosen_settings, needs, stop_on_signal
+from ricordo.cli.arguments import OK, Options, add_address, add_llm, chosen_settings, command, needs, stop_on_signal
 from ricordo.cli.output import Output, Step, printable
 from ricordo.cli.story import LANGUAGES, SETTLE_SECONDS, lessons, past_sessions, run_story, suggestions
 from ricordo.errors import SettingsError, ValidationError
@@ -37,8 +37,24 @@ MINUTES_BETWEEN_TURNS = 3
 LATEST_SESSION_MINUTES = 25  # age of the last session, which is still open
 
 
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--language", choices=LANGUAGES, default="it", help="of labels (default: %(default)s)")
+    parser.add_argument("--folder", metavar="DIR", help="keep the database in this folder; default: a temporary one")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    add_address(parser)
+    add_llm(parser)
+    parser.add_argument("--terminal", action="store_true", help="print a story on the terminal instead of serving")
+    parser.add_argument(
+        "--budget", metavar="TOKENS", type=int, default=BUDGET, help="with --terminal (default: %(default)s)"
+    )
+
+
+@command(
+    "serve a small course and some days of conversation, or print a story; no key, no network",
+    _arguments,
+    "ricordo demo --open",
+)
 def demo(options: Options, output: Output) -> int:
-    """Run the demo in a browser, or on the terminal."""
     if options.folder is not None and options.db is not None:
         raise ValidationError("folder", "give either --folder or --db")
     with _database(options) as database:
@@ -75,11 +91,8 @@ def _serve(database: str, options: Options, output: Output) -> None:
 
 
 def _open_and_seed(database: str, settings: "Settings", user_id: str, step: Step) -> None:
-    store = store_for(database)
-    try:
+    with closing(store_for(database)) as store:
         seed(store, settings, user_id, step)
-    finally:
-        store.close()
 
 
 class _FixedClock:
@@ -171,26 +184,3 @@ def _database(options: Options) -> Iterator[str]:
     else:
         with tempfile.TemporaryDirectory(prefix="ricordo-demo-") as folder:
             yield str(Path(folder) / FILE)
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--language", choices=LANGUAGES, default="it", help="of labels (default: %(default)s)")
-    parser.add_argument("--folder", metavar="DIR", help="keep the database in this folder; default: a temporary one")
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
-    add_address(parser)
-    add_llm(parser)
-    parser.add_argument("--terminal", action="store_true", help="print a story on the terminal instead of serving")
-    parser.add_argument(
-        "--budget", metavar="TOKENS", type=int, default=BUDGET, help="with --terminal (default: %(default)s)"
-    )
-
-
-COMMANDS = (
-    Command(
-        "demo",
-        "serve a small course and some days of conversation, or print a story; no key, no network",
-        demo,
-        _arguments,
-        "ricordo demo --open",
-    ),
-)

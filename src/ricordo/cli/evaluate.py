@@ -23,7 +23,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ricordo.cli.arguments import OK, Command, Options, add_user, chosen_settings, open_memory, user_of
+from ricordo.cli.arguments import Options, add_user, chosen_settings, command, open_memory, user_of
 from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
@@ -193,8 +193,34 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def evaluate(options: Options, output: Output) -> int:
-    """Measure every variant on the same questions."""
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    parser.add_argument("--questions", metavar="FILE", help=f"JSON lines: {_KNOWN}; default: made from the history")
+    parser.add_argument(
+        "--variant",
+        metavar="SETTINGS",
+        action="append",
+        help='measure with these settings ("embedder=light", "preset=assistant recall_messages=5"); repeatable',
+    )
+    parser.add_argument("--answers", action="store_true", help="ask the built-in reader too, and count refusals")
+    parser.add_argument(
+        "--compare", action="store_true", help="list the questions that the second variant gains or loses"
+    )
+    parser.add_argument("--budget", metavar="N", type=int, default=2_000, help="tokens of hits; default: %(default)s")
+    parser.add_argument(
+        "-n", "--limit", metavar="N", type=int, default=500, help="most questions; default: %(default)s"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write all outcomes as JSON")
+    parser.add_argument("--plot", metavar="FILE", help="write the recall of the variants as an SVG picture")
+
+
+@command(
+    "measure recall on your own talks or a file, with several settings side by side",
+    _arguments,
+    "ricordo eval --user anna --variant embedder=auto --variant embedder=light --compare",
+    name="eval",
+)
+def evaluate(options: Options, output: Output) -> None:
     talks = _talks_of(options)
     if isinstance(talks, OwnTalks) and not talks.questions:
         raise NotFoundError(
@@ -221,7 +247,6 @@ def evaluate(options: Options, output: Output) -> int:
     output.document(plain, _summary_table(summaries), *([moved] if options.compare else []))
     for written in filter(None, (options.plot, options.output)):
         output.note(f"wrote {written}")
-    return OK
 
 
 def _talks_of(options: Options) -> Talks:
@@ -477,35 +502,3 @@ def _change_table(changes: Sequence[Mapping[str, Any]]) -> Table:
         places = (str(each[name] or "–") for name in ("before", "after"))
         shown.add_row(printable(one_line(each["question"], 80)), *(Text(place, colour) for place in places))
     return shown
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    parser.add_argument("--questions", metavar="FILE", help=f"JSON lines: {_KNOWN}; default: made from the history")
-    parser.add_argument(
-        "--variant",
-        metavar="SETTINGS",
-        action="append",
-        help='measure with these settings ("embedder=light", "preset=assistant recall_messages=5"); repeatable',
-    )
-    parser.add_argument("--answers", action="store_true", help="ask the built-in reader too, and count refusals")
-    parser.add_argument(
-        "--compare", action="store_true", help="list the questions that the second variant gains or loses"
-    )
-    parser.add_argument("--budget", metavar="N", type=int, default=2_000, help="tokens of hits; default: %(default)s")
-    parser.add_argument(
-        "-n", "--limit", metavar="N", type=int, default=500, help="most questions; default: %(default)s"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write all outcomes as JSON")
-    parser.add_argument("--plot", metavar="FILE", help="write the recall of the variants as an SVG picture")
-
-
-COMMANDS = (
-    Command(
-        "eval",
-        "measure recall on your own talks or a file, with several settings side by side",
-        evaluate,
-        _arguments,
-        "ricordo eval --user anna --variant embedder=auto --variant embedder=light --compare",
-    ),
-)

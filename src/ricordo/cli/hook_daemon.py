@@ -333,7 +333,7 @@ class _Scope:
     """The session, the user and the project of an event."""
 
     def __init__(self, memory: "Memory", event: Mapping[str, Any], asked: Mapping[str, str]) -> None:
-        from ricordo.imports.document import session_id_of
+        from ricordo.imports.session_documents import session_id_of
         from ricordo.imports.transcripts import TranscriptFormat, project_of, transcript_format
 
         self._memory = memory

@@ -18,7 +18,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ricordo.cli.arguments import OK, Command, Options
+from ricordo.cli.arguments import Options, command
 from ricordo.cli.hook import database, personal_user, state_folder
 from ricordo.cli.output import Output, printable
 from ricordo.errors import ValidationError
@@ -37,8 +37,20 @@ def program() -> list[str]:
     return [str(script)] if os.access(script, os.X_OK) else [sys.executable, "-m", "ricordo"]
 
 
-def hook(options: Options, output: Output) -> int:
-    """Write or remove the hooks of a host."""
+def _hook_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["install"], help="without it, the event of a host is read from stdin")
+    parser.add_argument("host_name", metavar="HOST", choices=list(HOOK_EVENTS), help=", ".join(HOOK_EVENTS))
+    parser.add_argument("-u", "--user", metavar="ID", help="the user (default: RICORDO_USER or the login name)")
+    parser.add_argument("--remove", action="store_true", help="take back what was written")
+    parser.add_argument("--yes", action="store_true", help="write without asking")
+
+
+@command(
+    "memory for coding agents: answer an event of Claude Code or Codex; `install` writes their configuration",
+    _hook_arguments,
+    "ricordo hook install claude-code",
+)
+def hook(options: Options, output: Output) -> None:
     path, command = hook_file(options.host_name), hook_command(options)
     before = _read(path)
     known = _noted(path) if options.remove else None  # the earlier file, unless another program has changed it since
@@ -51,13 +63,13 @@ def hook(options: Options, output: Output) -> int:
     plain = {"host": options.host_name, "file": str(path), "changed": changed, "written": False}
     if not changed:
         output.document(plain, f"{path} needs no change")
-        return OK
+        return
     shown = _difference(path, before, after)
     if not output.as_json:
         output.note("".join(shown))
     if not (options.yes or _agreed(path, output)):
         output.document(plain | {"diff": "".join(shown)}, f"nothing was written; add --yes to write {path}")
-        return OK
+        return
     _write(path, after)
     if options.remove:
         _record(path).unlink(missing_ok=True)
@@ -70,7 +82,6 @@ def hook(options: Options, output: Output) -> int:
         else ""
     )
     output.document(plain | {"written": True}, line, *[Text(more, "dim")] if more else [])
-    return OK
 
 
 def hook_file(host: str) -> Path:
@@ -191,7 +202,7 @@ def _noted(path: Path) -> dict[str, str] | None:
         return None
 
 
-def mcp_config(options: Options, output: Output) -> int:
+def mcp_config(options: Options, output: Output) -> None:
     """Print the configuration with which a host starts `ricordo mcp`."""
     command, *arguments = program()
     arguments += ["mcp", "--db", database({"db": options.db or ""}), "--user", options.user or personal_user()]
@@ -200,7 +211,6 @@ def mcp_config(options: Options, output: Output) -> int:
     if not output.as_json:
         output.note(f"put this into {printable(where)}")
     output.raw(text)
-    return OK
 
 
 def _json_config(
@@ -237,22 +247,3 @@ _MCP_CONFIGS: dict[str, Callable[[str, list[str]], tuple[str, str]]] = {
     "vscode": _json_config(".vscode/mcp.json", "servers", {"type": "stdio"}),
     "librechat": _librechat_config,
 }
-
-
-def _hook_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["install"], help="without it, the event of a host is read from stdin")
-    parser.add_argument("host_name", metavar="HOST", choices=list(HOOK_EVENTS), help=", ".join(HOOK_EVENTS))
-    parser.add_argument("-u", "--user", metavar="ID", help="the user (default: RICORDO_USER or the login name)")
-    parser.add_argument("--remove", action="store_true", help="take back what was written")
-    parser.add_argument("--yes", action="store_true", help="write without asking")
-
-
-COMMANDS = (
-    Command(
-        "hook",
-        "memory for coding agents: answer an event of Claude Code or Codex; `install` writes their configuration",
-        hook,
-        _hook_arguments,
-        "ricordo hook install claude-code",
-    ),
-)

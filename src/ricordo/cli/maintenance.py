@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 import ricordo
-from ricordo.cli.arguments import FAILED, OK, Command, Options, chosen_settings, cli_defaults, open_memory
+from ricordo.cli.arguments import FAILED, OK, Options, chosen_settings, cli_defaults, command, open_memory
 from ricordo.cli.output import Output, counted, duration, one_line, printable, table
 from ricordo.errors import RicordoError, SettingsError, ValidationError
 from ricordo.languages.registry import Locale
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ricordo.recall.embedders.weights import WeightSet
 
 
+@command("check numbering, counts and checksums; exit code 1 on damage", example="ricordo verify")
 def verify(options: Options, output: Output) -> int:
-    """Recompute counts, checksums and numbering, and report damage."""
     with open_memory(options) as memory, output.progress("verifying") as step:
         result = memory.verify(step)
     verdict = "sound" if result.ok else counted(len(result.damages), "damage")
@@ -37,8 +37,11 @@ def verify(options: Options, output: Output) -> int:
     return OK if result.ok else FAILED
 
 
+@command(
+    "derive topics, summaries and facts again where they differ from the turns; exit code 1 if damage is left",
+    example="ricordo repair",
+)
 def repair(options: Options, output: Output) -> int:
-    """Repair what can be derived from the turns again, and report what is left."""
     with open_memory(options) as memory, output.progress("repairing") as step:
         result = memory.repair(step)
     left = result.verification
@@ -51,17 +54,20 @@ def repair(options: Options, output: Output) -> int:
     return OK if left.ok else FAILED
 
 
-def backup(options: Options, output: Output) -> int:
-    """Copy the database to a new file while it is in use."""
+@command(
+    "copy the database to a new file, online",
+    lambda parser: parser.add_argument("path", help="a new SQLite file"),
+    "ricordo backup copy.db",
+)
+def backup(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("copying") as step:
         memory.backup(options.path, step)
     size = os.path.getsize(options.path)
     output.document({"path": options.path, "bytes": size}, f"copied to {options.path} ({size:,} bytes)")
-    return OK
 
 
-def stats(options: Options, output: Output) -> int:
-    """Counts, sizes and the parts in use."""
+@command("show counts, sizes and the parts in use", example="ricordo stats --json")
+def stats(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         result = memory.stats()
         embedder = _embedder(memory)
@@ -84,7 +90,6 @@ def stats(options: Options, output: Output) -> int:
         rows.add_row(Text(name, "dim"), Text(printable(value)))
     plain = {**as_json(result), "embedder": embedder}
     output.document(plain, rows, *[Text(f"! {printable(note)}", "yellow") for note in result.degraded])
-    return OK
 
 
 def _embedder(memory: Memory) -> str:
@@ -99,8 +104,11 @@ def _embedder(memory: Memory) -> str:
     return f"{choice.embedder.name} ({choice.why})"
 
 
-def settings(options: Options, output: Output) -> int:
-    """Every setting, its value and where it comes from."""
+@command(
+    "show the effective settings and where each comes from",
+    example="RICORDO_MAX_TURNS=5 ricordo settings --preset tutor",
+)
+def settings(options: Options, output: Output) -> None:
     listed = effective_settings(chosen_settings(options), os.environ, cli_defaults(os.environ))
     rows = table("setting", "value", "from")
     for each in listed:
@@ -108,7 +116,6 @@ def settings(options: Options, output: Output) -> int:
         rows.add_row(each.name, Text(one_line(str(each.value), 50)), Text(each.origin), style=style)
     plain = {each.name: {"value": each.value, "origin": each.origin} for each in listed}
     output.document(plain, rows)
-    return OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,33 +170,13 @@ def _value(settings: Settings, name: str) -> Any:
     return HIDDEN if value and name in _SECRET else value
 
 
-COMMANDS = (
-    Command("verify", "check numbering, counts and checksums; exit code 1 on damage", verify, example="ricordo verify"),
-    Command(
-        "repair",
-        "derive topics, summaries and facts again where they differ from the turns; exit code 1 if damage is left",
-        repair,
-        example="ricordo repair",
-    ),
-    Command(
-        "backup",
-        "copy the database to a new file, online",
-        backup,
-        lambda parser: parser.add_argument("path", help="a new SQLite file"),
-        "ricordo backup copy.db",
-    ),
-    Command("stats", "show counts, sizes and the parts in use", stats, example="ricordo stats --json"),
-    Command(
-        "settings",
-        "show the effective settings and where each comes from",
-        settings,
-        example="RICORDO_MAX_TURNS=5 ricordo settings --preset tutor",
-    ),
-)
+def _bench_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="the benchmark; without a name all are listed")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments; try --help")
 
 
+@command("run a benchmark", _bench_arguments, "ricordo bench topics --help")
 def bench(options: Options, output: Output) -> int:
-    """Run a benchmark of the checkout that this package is installed from, or list them."""
     root = Path(ricordo.__file__).resolve().parents[2]
     if not (root / "bench" / "__main__.py").exists():
         raise SettingsError("bench", "benchmarks come with the source: run this in a checkout installed with -e")
@@ -198,19 +185,20 @@ def bench(options: Options, output: Output) -> int:
     return int(importlib.import_module("bench.catalogue").run(options, output))
 
 
-def _bench_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="the benchmark; without a name all are listed")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments; try --help")
-
-
-BENCH_COMMANDS = (Command("bench", "run a benchmark", bench, _bench_arguments, "ricordo bench topics --help"),)
-
-
 WEIGHTS_COLOURS = {"verified": "green", "missing": "yellow", "refused": "red"}
 
 
+def _weights_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="*", help="which sets; default: all")
+    parser.add_argument("--fetch", action="store_true", help="download what is missing, checked by hash")
+
+
+@command(
+    "check the embedders' weights by hash, or fetch them; exit code 1 if any is missing",
+    _weights_arguments,
+    "ricordo weights --fetch",
+)
 def weights(options: Options, output: Output) -> int:
-    """Check every set of weights by hash; with --fetch, download what is missing."""
     from ricordo.recall.embedders.weights import ALL_SETS, fetch, weights_folder
 
     chosen = [each for each in ALL_SETS if not options.name or each.name in options.name]
@@ -252,19 +240,3 @@ def weights_json(weights: "WeightSet") -> dict[str, Any]:
         "state": state,
         "problem": problem,
     }
-
-
-def _weights_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="*", help="which sets; default: all")
-    parser.add_argument("--fetch", action="store_true", help="download what is missing, checked by hash")
-
-
-WEIGHTS_COMMANDS = (
-    Command(
-        "weights",
-        "check the embedders' weights by hash, or fetch them; exit code 1 if any is missing",
-        weights,
-        _weights_arguments,
-        "ricordo weights --fetch",
-    ),
-)

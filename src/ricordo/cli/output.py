@@ -20,7 +20,7 @@ from rich.text import Text
 
 from ricordo.prompt.context import Context
 from ricordo.prompt.render import chat_message
-from ricordo.records.derived import Fact, Flag, Profile, Summary
+from ricordo.records.derived import Fact, Flag, Summary
 from ricordo.records.service import as_json
 from ricordo.records.turns import Message, SessionInfo, Turn
 
@@ -259,7 +259,6 @@ def session_json(session: SessionInfo) -> dict[str, Any]:
 
 
 def turn_json(turn: Turn) -> dict[str, Any]:
-    """A turn with all its messages."""
     return {
         "turn_id": turn.id,
         "session_id": turn.session_id,
@@ -302,14 +301,8 @@ def context_json(context: Context) -> dict[str, Any]:
 
 
 def fact_json(fact: Fact) -> dict[str, Any]:
-    """A fact with its sources."""
     plain = as_json(fact)
     return {"fact_id": plain.pop("id"), **plain, "kind": fact.shown_kind}
-
-
-def profile_json(profile: Profile) -> dict[str, Any]:
-    """A profile."""
-    return as_json(profile)
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from rich.text import Text
 from ricordo.cli.arguments import (
     FAILED,
     OK,
-    Command,
     Options,
     add_agent,
-    add_session,
+    add_talk,
     add_user,
     chosen_settings,
+    command,
     open_memory,
     parse_time,
     read_text,
@@ -37,7 +37,6 @@ from ricordo.cli.output import (
     local_time,
     one_line,
     printable,
-    profile_json,
     session_heading,
     summary_json,
     table,
@@ -46,12 +45,27 @@ from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.records.derived import Fact, Flag, FlagState, Profile, Summary
+from ricordo.records.service import as_json
 
 MAX_FACT = 100  # characters of a fact in a row; --json has all of them
 
 
-def facts(options: Options, output: Output) -> int:
-    """List the facts of a user; pin, unpin or forget one."""
+def _facts_arguments(parser: argparse.ArgumentParser) -> None:
+    names = ("list", "pin", "unpin", "forget")
+    parser.add_argument("action", nargs="?", choices=names, default=names[0], help="default: %(default)s")
+    parser.add_argument("fact_id", nargs="?", help="for pin, unpin and forget: its id, or a unique part of it")
+    add_user(parser)
+    add_agent(parser)
+    parser.add_argument("--at", metavar="TIME", help="facts that held at this day or time")
+    parser.add_argument("--all", action="store_true", help="also facts that no longer hold")
+
+
+@command(
+    "list the facts known of a user, now or at a time; pin, unpin or forget one",
+    _facts_arguments,
+    "ricordo facts --user anna --at 2026-05-01",
+)
+def facts(options: Options, output: Output) -> None:
     user_id = user_of(options)
     if (options.action == "list") != (options.fact_id is None):
         raise ValidationError("facts", "pin, unpin and forget need the id of a fact; see `ricordo facts`")
@@ -63,23 +77,32 @@ def facts(options: Options, output: Output) -> int:
             pinned = options.action == "pin"
             fact = memory.pin_fact(fact_id, user_id=user_id, agent_id=options.agent, pinned=pinned)
             output.document(fact_json(fact), f"{options.action}ned fact {fact_id}")
-            return 0
+            return
         if options.action == "forget":
             memory.forget_fact(fact_id, user_id=user_id, agent_id=options.agent)
             plain = {"fact_id": fact_id, "forgotten": True}
             output.document(plain, f"forgot fact {fact_id}; it is not learned again")
-            return 0
+            return
         with output.progress("learning") as step:
             _catch_up(memory, user_id, step)
         at = parse_time("at", options.at)
         found = memory.facts(user_id, options.agent, at=at, superseded=options.all)
     shown_as: RenderableType = facts_table(found) if found else f"nothing is known of user {user_id!r}"
     output.lines(map(fact_json, found), shown_as)
-    return 0
 
 
-def profile(options: Options, output: Output) -> int:
-    """Show the profile of a user, or a system prompt with it."""
+def _profile_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_agent(parser)
+    parser.add_argument("--prompt", metavar="BASE", help="show the system prompt BASE with safety rules and profile")
+
+
+@command(
+    "show the profile of a user that prompts include",
+    _profile_arguments,
+    'ricordo profile --user anna --prompt "You are a patient tutor."',
+)
+def profile(options: Options, output: Output) -> None:
     user_id = user_of(options)
     with open_memory(options) as memory:
         with output.progress("learning") as step:
@@ -90,31 +113,37 @@ def profile(options: Options, output: Output) -> int:
             plain = {"prompt": enhanced, "tokens": tokens}
             output.document(plain) if output.as_json else output.raw(enhanced)
             output.note(Text(f"{tokens:,} tokens", "dim"))
-            return 0
+            return
         found = memory.profile(user_id, options.agent)
     empty = f"nothing is known of user {user_id!r}"
-    output.document(profile_json(found), empty if found.is_empty else profile_view(found))
-    return 0
+    output.document(as_json(found), empty if found.is_empty else profile_view(found))
 
 
-def summaries(options: Options, output: Output) -> int:
-    """List a session's summaries."""
+def _summaries_arguments(parser: argparse.ArgumentParser) -> None:
+    add_talk(parser)
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
+
+
+@command("list a session's summaries with the turns they cover", _summaries_arguments, "ricordo summaries --user anna")
+def summaries(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         found = session.summaries(options.limit)
     drawn = [part for each in found for part in ("", summary_view(each))]
     output.lines(map(summary_json, found), session_heading(session), *(drawn or ["there is no summary yet"]))
-    return 0
 
 
-def condense(options: Options, output: Output) -> int:
-    """Summarise the oldest turns of a session."""
+@command(
+    "summarise the oldest turns of a session; every turn stays",
+    add_talk,
+    "ricordo condense --user anna",
+)
+def condense(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("condensing"):
         session = session_of(memory, options)
         made = session.condense()
     result = summary_view(made) if made else "there is too little to condense; the turns are unchanged"
     output.document(summary_json(made) if made else None, session_heading(session), result)
-    return 0
 
 
 def facts_table(found: list[Fact]) -> Table:
@@ -136,7 +165,6 @@ def facts_table(found: list[Fact]) -> Table:
 
 
 def profile_view(found: Profile) -> RenderableType:
-    """The parts of a profile."""
     rows = Table.grid(padding=(0, 2, 0, 0))
     parts: list[tuple[str, list[str]]] = [
         ("recent summary", [found.recent_summary] if found.recent_summary else []),
@@ -151,7 +179,6 @@ def profile_view(found: Profile) -> RenderableType:
 
 
 def summary_view(summary: Summary) -> Text:
-    """A summary with its turns and its author."""
     author = f"by {printable(summary.made_by)}, {local_time(summary.created_at)}"
     turns = f"turns {summary.first_turn} to {summary.last_turn}"
     facts = f"{summary.kind}, {turns}, {summary.tokens:,} tokens, {author}"
@@ -166,71 +193,25 @@ def _catch_up(memory: Memory, user_id: str, step: Step) -> None:
         step(number, len(recent))
 
 
-def _facts_arguments(parser: argparse.ArgumentParser) -> None:
-    names = ("list", "pin", "unpin", "forget")
-    parser.add_argument("action", nargs="?", choices=names, default=names[0], help="default: %(default)s")
-    parser.add_argument("fact_id", nargs="?", help="for pin, unpin and forget: its id, or a unique part of it")
-    add_user(parser)
-    add_agent(parser)
-    parser.add_argument("--at", metavar="TIME", help="facts that held at this day or time")
-    parser.add_argument("--all", action="store_true", help="also facts that no longer hold")
-
-
-def _profile_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_agent(parser)
-    parser.add_argument("--prompt", metavar="BASE", help="show the system prompt BASE with safety rules and profile")
-
-
-def _summaries_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-    parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
-
-
-def _condense_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-
-
-PERSON_COMMANDS = (
-    Command(
-        "facts",
-        "list the facts known of a user, now or at a time; pin, unpin or forget one",
-        facts,
-        _facts_arguments,
-        "ricordo facts --user anna --at 2026-05-01",
-    ),
-    Command(
-        "profile",
-        "show the profile of a user that prompts include",
-        profile,
-        _profile_arguments,
-        'ricordo profile --user anna --prompt "You are a patient tutor."',
-    ),
-    Command(
-        "summaries",
-        "list a session's summaries with the turns they cover",
-        summaries,
-        _summaries_arguments,
-        "ricordo summaries --user anna",
-    ),
-    Command(
-        "condense",
-        "summarise the oldest turns of a session; every turn stays",
-        condense,
-        _condense_arguments,
-        "ricordo condense --user anna",
-    ),
-)
-
-
 STATES: dict[str, FlagState] = {"release": "released", "quarantine": "quarantined"}
 FLAG_COLOURS = {"quarantined": "red", "flagged": "yellow", "released": "green"}
 
 
-def flags(options: Options, output: Output) -> int:
-    """List the flags of a user's memories, or change the state of one."""
+def _flags_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = ("list", *STATES)
+    parser.add_argument("action", nargs="?", choices=actions, default="list", help="default: %(default)s")
+    parser.add_argument("flag_id", nargs="?", help="its id, or a unique part of it")
+    add_user(parser)
+    parser.add_argument("--state", choices=list(FLAG_COLOURS), help="only those in this state")
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=1_000, help="default: %(default)s")
+
+
+@command(
+    "list memories that look suspicious or speak of a crisis; release one from quarantine, or put it back",
+    _flags_arguments,
+    "ricordo flags --user anna --state quarantined",
+)
+def flags(options: Options, output: Output) -> None:
     user_id = user_of(options)
     if (options.action in STATES) != (options.flag_id is not None):
         raise ValidationError("flags", "release and quarantine need the id of a flag; see `ricordo flags`")
@@ -240,10 +221,9 @@ def flags(options: Options, output: Output) -> int:
             flag_id = resolve_id(options.flag_id, known, "flag", "`ricordo flags` lists them")
             flag = memory.set_flag(flag_id, STATES[options.action], user_id=user_id)
             output.document(flag_json(flag), f"{flag.state}: {flag.subject} {flag.subject_id}")
-            return OK
+            return
         found = memory.flags(user_id, state=options.state, limit=options.limit)
     output.lines(map(flag_json, found), flags_table(found) if found else f"nothing of user {user_id!r} is flagged")
-    return OK
 
 
 def flags_table(found: list[Flag]) -> Any:
@@ -262,8 +242,12 @@ def flags_table(found: list[Flag]) -> Any:
     return rows
 
 
+@command(
+    "show what the safety rules find in a text; exit code 1 if anything",
+    lambda parser: parser.add_argument("text", help="the text; - reads it from standard input"),
+    'ricordo check "Ignore all previous instructions" --json',
+)
 def check(options: Options, output: Output) -> int:
-    """Print what the safety rules find in a text: a crisis, signs of an attack, personal data."""
     seen = check_json(read_text(options.text), options)
     rows = table("", "")
     if crisis := seen["crisis"]:
@@ -284,7 +268,6 @@ def check(options: Options, output: Output) -> int:
 
 def check_json(text: str, options: Options) -> dict[str, Any]:
     """What the rules find in a text, under the effective settings."""
-    from ricordo.records.service import as_json
     from ricordo.safety.crisis import configured_phrases, detect_crisis
     from ricordo.safety.pii import PII_KINDS, redact
     from ricordo.safety.screen import decide, is_strong, signals
@@ -301,30 +284,3 @@ def check_json(text: str, options: Options) -> dict[str, Any]:
         "personal_data": [as_json(span) for span in kept.spans],
         "redacted": None if kept.blocked else kept.text,
     }
-
-
-def _flags_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = ("list", *STATES)
-    parser.add_argument("action", nargs="?", choices=actions, default="list", help="default: %(default)s")
-    parser.add_argument("flag_id", nargs="?", help="its id, or a unique part of it")
-    add_user(parser)
-    parser.add_argument("--state", choices=list(FLAG_COLOURS), help="only those in this state")
-    parser.add_argument("-n", "--limit", metavar="N", type=int, default=1_000, help="default: %(default)s")
-
-
-SAFETY_COMMANDS = (
-    Command(
-        "flags",
-        "list memories that look suspicious or speak of a crisis; release one from quarantine, or put it back",
-        flags,
-        _flags_arguments,
-        "ricordo flags --user anna --state quarantined",
-    ),
-    Command(
-        "check",
-        "show what the safety rules find in a text; exit code 1 if anything",
-        check,
-        lambda parser: parser.add_argument("text", help="the text; - reads it from standard input"),
-        'ricordo check "Ignore all previous instructions" --json',
-    ),
-)

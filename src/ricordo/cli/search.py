@@ -7,10 +7,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ricordo.cli.arguments import (
-    Command,
     Options,
-    add_session,
+    add_talk,
     add_user,
+    command,
     open_memory,
     parse_time,
     read_text,
@@ -29,8 +29,25 @@ if TYPE_CHECKING:
     from ricordo.topics.session_topic import SessionTopic
 
 
-def search(options: Options, output: Output) -> int:
-    """Find past messages for a question, best first."""
+def _search_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", help="the question or words; - reads it from standard input")
+    add_user(parser)
+    parser.add_argument("-s", "--session", metavar="ID", help="only in this session")
+    parser.add_argument("--agent", metavar="ID", help="only what was said with this agent")
+    parser.add_argument("--topic", metavar="ID", help="only in this topic")
+    parser.add_argument("--role", metavar="ROLE", help="only user, assistant, system or tool")
+    parser.add_argument("--after", metavar="TIME", help="only from this day or time on")
+    parser.add_argument("--before", metavar="TIME", help="only before this day or time")
+    parser.add_argument("--tag", metavar="TAG", action="append", default=[], help="only sessions with this tag")
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=10, help="default: %(default)s")
+
+
+@command(
+    "find past messages by words, meaning and time, with the reasons",
+    _search_arguments,
+    'ricordo search "which oven do I have?" --user anna --after 2026-01-01',
+)
+def search(options: Options, output: Output) -> None:
     query = read_text(options.query)
     with open_memory(options) as memory, output.progress("searching"):
         hits = memory.search(
@@ -46,16 +63,14 @@ def search(options: Options, output: Output) -> int:
             tags=options.tag,
         )
     output.document(hits_json(query, hits), *hits_view(hits))
-    return 0
 
 
-def embed(options: Options, output: Output) -> int:
-    """Recompute every vector with the current embedder."""
+@command("recompute all vectors with the current embedder", example="ricordo embed --set embedder=light")
+def embed(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("embedding") as step:
         turns = memory.embed_again(progress=step)
         embedder = memory.stats().embedder
     output.document({"turns": turns, "embedder": embedder}, f"embedded {turns:,} turns with {embedder}")
-    return 0
 
 
 def _topic(memory: Memory, options: Options) -> str | None:
@@ -69,38 +84,13 @@ def _topic(memory: Memory, options: Options) -> str | None:
     )
 
 
-def _search_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", help="the question or words; - reads it from standard input")
-    add_user(parser)
-    parser.add_argument("-s", "--session", metavar="ID", help="only in this session")
-    parser.add_argument("--agent", metavar="ID", help="only what was said with this agent")
-    parser.add_argument("--topic", metavar="ID", help="only in this topic")
-    parser.add_argument("--role", metavar="ROLE", help="only user, assistant, system or tool")
-    parser.add_argument("--after", metavar="TIME", help="only from this day or time on")
-    parser.add_argument("--before", metavar="TIME", help="only before this day or time")
-    parser.add_argument("--tag", metavar="TAG", action="append", default=[], help="only sessions with this tag")
-    parser.add_argument("-n", "--limit", metavar="N", type=int, default=10, help="default: %(default)s")
+def _topics_arguments(parser: argparse.ArgumentParser) -> None:
+    add_talk(parser)
+    parser.add_argument("--stats", action="store_true", help="every figure of every topic")
 
 
-COMMANDS = (
-    Command(
-        "search",
-        "find past messages by words, meaning and time, with the reasons",
-        search,
-        _search_arguments,
-        'ricordo search "which oven do I have?" --user anna --after 2026-01-01',
-    ),
-    Command(
-        "embed",
-        "recompute all vectors with the current embedder",
-        embed,
-        example="ricordo embed --set embedder=light",
-    ),
-)
-
-
-def topics(options: Options, output: Output) -> int:
-    """List a session's topics."""
+@command("list a session's topics with their priority", _topics_arguments, "ricordo topics --user anna --stats")
+def topics(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("organising"):
         session = session_of(memory, options)
         found = session.topics()
@@ -108,11 +98,24 @@ def topics(options: Options, output: Output) -> int:
     drawn = stats_table(plain) if options.stats else topics_table(plain)
     notes = [Text(f"! {printable(note)}", "yellow") for note in found.degraded]
     output.lines(plain, session_heading(session), "", drawn if plain else "no topics yet", *notes)
-    return 0
 
 
-def topic(options: Options, output: Output) -> int:
-    """Change a topic as the options say, then show it."""
+def _topic_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topic_id", help="its id, or a unique part of it")
+    add_talk(parser)
+    parser.add_argument("--tag", metavar="TAG", action="append", help="set its tags; repeatable, '' for none")
+    parser.add_argument("--weigh", metavar="NUMBER", type=float, help="set its importance, from 0 to 1")
+    parser.add_argument("--feedback", metavar="NUMBER", type=float, help="adjust its importance, from -1 to 1")
+    parser.add_argument("--merge", metavar="ID", help="merge another topic into it")
+    parser.add_argument("--export", action="store_true", help="print only its messages, as base64 of gzip of JSON")
+
+
+@command(
+    "show a topic with its archived messages; tag, weigh, merge or export it",
+    _topic_arguments,
+    "ricordo topic 1f3a09c2 --user anna --tag bread --feedback 1",
+)
+def topic(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         handle = find_topic(session, options.topic_id)
@@ -120,7 +123,7 @@ def topic(options: Options, output: Output) -> int:
         if options.export:
             exported = handle.export()
             output.document({"topic_id": handle.id, "export": exported}) if output.as_json else output.raw(exported)
-            return 0
+            return
         plain = topic_json(handle)
         turns = handle.history()
         near = handle.near()
@@ -131,7 +134,6 @@ def topic(options: Options, output: Output) -> int:
     document = {**plain, "near": [{"topic_id": other, "similarity": round(cosine, 6)} for other, cosine in near]}
     document["turns"] = [turn_json(turn) for turn in turns]
     output.document(document, *shown_as, *[turn_view(turn) for turn in turns])
-    return 0
 
 
 def find_topic(session: Session, given: str) -> "SessionTopic":
@@ -154,38 +156,3 @@ def _change(session: Session, handle: "SessionTopic", options: Options) -> None:
         handle.weigh(options.weigh)
     if options.feedback is not None:
         handle.feedback(options.feedback)
-
-
-def _topics_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-    parser.add_argument("--stats", action="store_true", help="every figure of every topic")
-
-
-def _topic_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic_id", help="its id, or a unique part of it")
-    add_user(parser)
-    add_session(parser)
-    parser.add_argument("--tag", metavar="TAG", action="append", help="set its tags; repeatable, '' for none")
-    parser.add_argument("--weigh", metavar="NUMBER", type=float, help="set its importance, from 0 to 1")
-    parser.add_argument("--feedback", metavar="NUMBER", type=float, help="adjust its importance, from -1 to 1")
-    parser.add_argument("--merge", metavar="ID", help="merge another topic into it")
-    parser.add_argument("--export", action="store_true", help="print only its messages, as base64 of gzip of JSON")
-
-
-TOPIC_COMMANDS = (
-    Command(
-        "topics",
-        "list a session's topics with their priority",
-        topics,
-        _topics_arguments,
-        "ricordo topics --user anna --stats",
-    ),
-    Command(
-        "topic",
-        "show a topic with its archived messages; tag, weigh, merge or export it",
-        topic,
-        _topic_arguments,
-        "ricordo topic 1f3a09c2 --user anna --tag bread --feedback 1",
-    ),
-)

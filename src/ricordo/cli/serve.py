@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from ricordo.cli.arguments import (
-    OK,
-    Command,
     Options,
     add_address,
     add_agent,
     add_llm,
     chosen_settings,
+    command,
     database_of,
     needs,
     open_memory,
@@ -37,8 +36,30 @@ if TYPE_CHECKING:
     from ricordo.server.options import ServerOptions
 
 
-def serve(options: Options, output: Output) -> int:
-    """Serve until SIGINT or SIGTERM; requests under way are finished first."""
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_address(parser)
+    parser.add_argument("--no-auth", action="store_true", help="no authentication; only on a loopback address")
+    add_llm(parser)
+    parser.add_argument(
+        "--spool-directory",
+        metavar="DIR",
+        help="keeps writes while PostgreSQL is unavailable; off: none (default: in the state folder)",
+    )
+    parser.add_argument("--jwt-jwks", metavar="URL", help="accept tokens signed with the keys at this URL")
+    parser.add_argument("--jwt-issuer", metavar="TEXT", help="only tokens of this issuer")
+    parser.add_argument("--jwt-audience", metavar="TEXT", help="only tokens for this audience")
+    parser.add_argument(
+        "--cors-origin", metavar="URL", action="append", default=[], help="a web origin that may call; repeatable"
+    )
+    parser.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning, error (default: info)")
+
+
+@command(
+    "run the HTTP server with the web page; RICORDO_SERVER_* variables work too",
+    _arguments,
+    "ricordo serve --db postgresql://app@db.example.org/chat --spool-directory /var/lib/ricordo/spool",
+)
+def serve(options: Options, output: Output) -> None:
     with needs("server"):
         from ricordo.server.app import has_page, run
         from ricordo.server.options import chosen_spool, url_of
@@ -55,15 +76,35 @@ def serve(options: Options, output: Output) -> int:
 
     with stop_on_signal():
         run(database, settings, server, started=started)
-    return OK
 
 
-def mcp(options: Options, output: Output) -> int:
-    """Serve one user's memory over standard input and output, or print the configuration of a host."""
+def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=["config"], help="print the configuration of a host")
+    parser.add_argument("host_name", nargs="?", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
+    parser.add_argument(
+        "-u",
+        "--user",
+        metavar="ID",
+        default=os.environ.get("RICORDO_USER"),
+        help="default: RICORDO_USER, the login name",
+    )
+    add_agent(parser)
+    parser.add_argument(
+        "--tools", choices=["core", "all"], default="core", help="which are listed (default: %(default)s)"
+    )
+
+
+@command(
+    "serve one user's memory over the Model Context Protocol, on stdin and stdout; `config` prints how",
+    _mcp_arguments,
+    "ricordo mcp config claude-desktop",
+)
+def mcp(options: Options, output: Output) -> None:
     if (options.action == "config") != (options.host_name is not None):
         raise ValidationError("mcp", f"config takes a host: {', '.join(MCP_HOSTS)}")
     if options.action == "config":
-        return mcp_config(options, output)
+        mcp_config(options, output)
+        return
     with needs("mcp"):
         from ricordo.mcp.server import run_stdio
     options.db = database({"db": options.db or ""})
@@ -71,7 +112,6 @@ def mcp(options: Options, output: Output) -> int:
         Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open_memory(options, create=True) as memory:
         run_stdio(memory, options.user or personal_user(), options.agent, tools=options.tools)
-    return OK
 
 
 def server_options(options: Options) -> "ServerOptions":
@@ -109,72 +149,29 @@ def _startup_lines(
     return [*lines, Text("Ctrl-C ends it", "dim")]
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_address(parser)
-    parser.add_argument("--no-auth", action="store_true", help="no authentication; only on a loopback address")
-    add_llm(parser)
-    parser.add_argument(
-        "--spool-directory",
-        metavar="DIR",
-        help="keeps writes while PostgreSQL is unavailable; off: none (default: in the state folder)",
-    )
-    parser.add_argument("--jwt-jwks", metavar="URL", help="accept tokens signed with the keys at this URL")
-    parser.add_argument("--jwt-issuer", metavar="TEXT", help="only tokens of this issuer")
-    parser.add_argument("--jwt-audience", metavar="TEXT", help="only tokens for this audience")
-    parser.add_argument(
-        "--cors-origin", metavar="URL", action="append", default=[], help="a web origin that may call; repeatable"
-    )
-    parser.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning, error (default: info)")
-
-
-def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=["config"], help="print the configuration of a host")
-    parser.add_argument("host_name", nargs="?", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
-    parser.add_argument(
-        "-u",
-        "--user",
-        metavar="ID",
-        default=os.environ.get("RICORDO_USER"),
-        help="default: RICORDO_USER, the login name",
-    )
-    add_agent(parser)
-    parser.add_argument(
-        "--tools", choices=["core", "all"], default="core", help="which are listed (default: %(default)s)"
-    )
-
-
-SERVE_COMMANDS = (
-    Command(
-        "serve",
-        "run the HTTP server with the web page; RICORDO_SERVER_* variables work too",
-        serve,
-        _arguments,
-        "ricordo serve --db postgresql://app@db.example.org/chat --spool-directory /var/lib/ricordo/spool",
-    ),
-    Command(
-        "mcp",
-        "serve one user's memory over the Model Context Protocol, on stdin and stdout; `config` prints how",
-        mcp,
-        _mcp_arguments,
-        "ricordo mcp config claude-desktop",
-    ),
-)
-
-
 SCOPES = ("chat", "read", "write", "admin")
 DEFAULT_SCOPES = ("chat", "read", "write")
 _OPERANDS = {"list": "no name", "make": "a name for the key", "revoke": "the id of a key"}
 
 
-def keys(options: Options, output: Output) -> int:
-    """Make, list or revoke keys."""
+def _keys_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=list(_OPERANDS), default="list", help="default: %(default)s")
+    parser.add_argument("what", nargs="?", help="for make: a name; for revoke: the key's id")
+    parser.add_argument("--bind", metavar="USER", help="for make: bind it to one user; default: any user of the tenant")
+    parser.add_argument(
+        "--scope", choices=SCOPES, action="append", help="for make; repeatable; default: chat, read and write"
+    )
+
+
+@command("make, list or revoke the API keys of a server", _keys_arguments, "ricordo keys make course --scope chat")
+def keys(options: Options, output: Output) -> None:
     if (options.action == "list") != (options.what is None):
         raise ValidationError("keys", f"{options.action} takes {_OPERANDS[options.action]}")
     run = {"make": _make, "list": _list, "revoke": _revoke}[options.action]
-    return run(options, output)
+    run(options, output)
 
 
-def _make(options: Options, output: Output) -> int:
+def _make(options: Options, output: Output) -> None:
     from ricordo.server.credentials import check_user_id, generate_key
 
     with open_memory(options, create=True) as memory:
@@ -191,10 +188,9 @@ def _make(options: Options, output: Output) -> int:
         output.raw(key)
         bound = "any user" if user is None else f"user {user!r}"
         output.note(f"key {key_id} of tenant {tenant!r}, for {bound}: {', '.join(scopes)}. It is shown only once.")
-    return 0
 
 
-def _list(options: Options, output: Output) -> int:
+def _list(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         found = memory.store.keys.page(memory.settings.tenant_id)
     rows = table("key", "name", "user", "scopes", "made", "last used", "revoked")
@@ -210,17 +206,15 @@ def _list(options: Options, output: Output) -> int:
             style="" if key.is_valid else "dim",
         )
     output.lines(map(key_json, found), rows if found else "there are no keys; make one with `ricordo keys make NAME`")
-    return 0
 
 
-def _revoke(options: Options, output: Output) -> int:
+def _revoke(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         tenant, key_id = memory.settings.tenant_id, check_id("key", options.what)
         revoked = memory.store.keys.revoke(tenant, key_id, memory.clock.now())
     if revoked is None:
         raise NotFoundError(f"tenant {tenant!r} has no key {key_id!r}; `ricordo keys` lists them")
     output.document(key_json(revoked), f"revoked key {key_id}; servers refuse it within five seconds")
-    return 0
 
 
 def key_json(key: ApiKey) -> dict[str, Any]:
@@ -230,28 +224,19 @@ def key_json(key: ApiKey) -> dict[str, Any]:
     return {"key_id": plain.pop("id"), **plain}
 
 
-def _keys_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=list(_OPERANDS), default="list", help="default: %(default)s")
-    parser.add_argument("what", nargs="?", help="for make: a name; for revoke: the key's id")
-    parser.add_argument("--bind", metavar="USER", help="for make: bind it to one user; default: any user of the tenant")
-    parser.add_argument(
-        "--scope", choices=SCOPES, action="append", help="for make; repeatable; default: chat, read and write"
-    )
+def _postgres_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["distribute"], help="distribute the tables by owner")
+    parser.add_argument("url", nargs="?", help="the coordinator; default: --db, else RICORDO_URL")
+    parser.add_argument("--dry-run", action="store_true", help="print the SQL that would run, and change nothing")
+    parser.add_argument("--shards", metavar="N", type=int, help="shards of a table; default: the server's (32)")
 
 
-KEYS_COMMANDS = (
-    Command(
-        "keys",
-        "make, list or revoke the API keys of a server",
-        keys,
-        _keys_arguments,
-        "ricordo keys make course --scope chat",
-    ),
+@command(
+    "distribute a PostgreSQL database over the workers of a Citus cluster",
+    _postgres_arguments,
+    "ricordo postgres distribute postgresql://admin@coordinator/chat --dry-run",
 )
-
-
-def postgres(options: Options, output: Output) -> int:
-    """Distribute the tables of a PostgreSQL database over the workers of a Citus cluster."""
+def postgres(options: Options, output: Output) -> None:
     from ricordo.stores.postgres.distribute import distribute
 
     url = options.url or database_of(options)
@@ -263,28 +248,9 @@ def postgres(options: Options, output: Output) -> int:
             output.document(as_json(planned), f"{planned.location} is distributed: nothing to do")
         else:
             output.raw(planned.sql)
-        return OK
+        return
     output.note(*(Text(one_line(statement, 78), "dim") for statement in planned.statements))
     done = distribute(url, shards=options.shards)
     where = f"over {done.workers} workers" if done.workers else "on the coordinator, which has no workers yet"
     verdict = f"{len(done.statements)} statements run" if done.statements else "nothing to do"
     output.document(as_json(done), f"{done.location}: {len(done.distributed)} tables distributed {where}; {verdict}")
-    return OK
-
-
-def _postgres_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["distribute"], help="distribute the tables by owner")
-    parser.add_argument("url", nargs="?", help="the coordinator; default: --db, else RICORDO_URL")
-    parser.add_argument("--dry-run", action="store_true", help="print the SQL that would run, and change nothing")
-    parser.add_argument("--shards", metavar="N", type=int, help="shards of a table; default: the server's (32)")
-
-
-POSTGRES_COMMANDS = (
-    Command(
-        "postgres",
-        "distribute a PostgreSQL database over the workers of a Citus cluster",
-        postgres,
-        _postgres_arguments,
-        "ricordo postgres distribute postgresql://admin@coordinator/chat --dry-run",
-    ),
-)

@@ -9,7 +9,7 @@ import sys
 from rich.console import RenderableType
 from rich.text import Text
 
-from ricordo.cli.arguments import FAILED, OK, Command, Options, add_session, add_user, open_memory, session_of, user_of
+from ricordo.cli.arguments import FAILED, OK, Options, add_talk, add_user, command, open_memory, session_of, user_of
 from ricordo.cli.output import (
     Output,
     counted,
@@ -28,8 +28,14 @@ from ricordo.records.service import EraseReceipt, as_json
 from ricordo.records.turns import DEFAULT_AGENT
 
 
-def sessions(options: Options, output: Output) -> int:
-    """List a user's sessions."""
+def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    parser.add_argument("--agent", metavar="ID", help="only those with this agent")
+    parser.add_argument("-n", "--limit", metavar="N", type=int, help="default: the setting recent_sessions")
+
+
+@command("list a user's sessions", _sessions_arguments, "ricordo sessions --user anna")
+def sessions(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         found = memory.sessions(user_id=user_of(options), limit=options.limit, agent_id=options.agent, counts=True)
     agents = any(each.agent_id != DEFAULT_AGENT for each in found)
@@ -41,20 +47,33 @@ def sessions(options: Options, output: Output) -> int:
         turns, active = str(each.turn_count), local_time(each.last_active_at)
         rows.add_row(Text(printable(each.id)), Text(title), *agent, turns, active)
     output.lines(map(session_json, found), rows if found else f"user {options.user!r} has no sessions")
-    return 0
 
 
-def show(options: Options, output: Output) -> int:
-    """Show a session's history."""
+def _show_arguments(parser: argparse.ArgumentParser) -> None:
+    add_talk(parser)
+    parser.add_argument("-n", "--limit", metavar="N", type=int, help="only the N newest turns")
+    parser.add_argument("--before", metavar="NUMBER", type=int, help="only turns before this number")
+
+
+@command("show a session's history", _show_arguments, "ricordo show --user anna -n 5")
+def show(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         turns = session.history(options.limit, before=options.before)
     output.lines(map(turn_json, turns), session_heading(session), *[turn_view(turn) for turn in turns])
-    return 0
 
 
-def window(options: Options, output: Output) -> int:
-    """Show the recent turns that fit the window."""
+def _window_arguments(parser: argparse.ArgumentParser) -> None:
+    add_talk(parser)
+    parser.add_argument("--sources", action="store_true", help="name the chunks that answers cite")
+
+
+@command(
+    "show the recent turns that fit the window, as a prompt includes them",
+    _window_arguments,
+    "ricordo window --user anna --set max_turns=5",
+)
+def window(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         fitted = session.window()
@@ -73,47 +92,25 @@ def window(options: Options, output: Output) -> int:
     most = "any number of" if bounds.max_turns is None else f"at most {bounds.max_turns}"
     facts = f"{len(fitted.turns)} turns, {fitted.total_tokens:,} tokens ({most} turns, {bounds.max_tokens:,} tokens)"
     output.document(plain, printable(text), "", Text(facts, style="dim"))
-    return 0
 
 
-def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
+def _end_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session_id", nargs="?", help="which session")
     add_user(parser)
-    parser.add_argument("--agent", metavar="ID", help="only those with this agent")
-    parser.add_argument("-n", "--limit", metavar="N", type=int, help="default: the setting recent_sessions")
+    parser.add_argument("--idle", action="store_true", help="all idle sessions, of --user or of all users")
 
 
-def _show_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-    parser.add_argument("-n", "--limit", metavar="N", type=int, help="only the N newest turns")
-    parser.add_argument("--before", metavar="NUMBER", type=int, help="only turns before this number")
-
-
-def _window_arguments(parser: argparse.ArgumentParser) -> None:
-    add_user(parser)
-    add_session(parser)
-    parser.add_argument("--sources", action="store_true", help="name the chunks that answers cite")
-
-
-READ_COMMANDS = (
-    Command("sessions", "list a user's sessions", sessions, _sessions_arguments, "ricordo sessions --user anna"),
-    Command("show", "show a session's history", show, _show_arguments, "ricordo show --user anna -n 5"),
-    Command(
-        "window",
-        "show the recent turns that fit the window, as a prompt includes them",
-        window,
-        _window_arguments,
-        "ricordo window --user anna --set max_turns=5",
-    ),
+@command(
+    "end a session, or all idle ones; its summary and facts are kept",
+    _end_arguments,
+    "ricordo end SESSION_ID --user anna",
 )
-
-
-def end(options: Options, output: Output) -> int:
-    """End a session, or all idle ones."""
+def end(options: Options, output: Output) -> None:
     if options.idle == (options.session_id is not None):
         raise ValidationError("end", "give either a session or --idle")
     if options.idle:
-        return _end_idle(options, output)
+        _end_idle(options, output)
+        return
     with open_memory(options) as memory:
         ended = memory.session(options.session_id, user_id=user_of(options)).end()
     session = ended.session
@@ -126,38 +123,44 @@ def end(options: Options, output: Output) -> int:
         "made_by": ended.made_by,
     }
     output.document(plain, line)
-    return OK
 
 
-def _end_idle(options: Options, output: Output) -> int:
+def _end_idle(options: Options, output: Output) -> None:
     with open_memory(options) as memory, output.progress("ending"):
         count = memory.end_idle(user_id=options.user)
         idle = duration(memory.settings.profile.session_end_idle)
     line = f"ended {counted(count, 'session')} that had been idle for {idle}"
     output.document({"sessions_ended": count, "user_id": options.user, "idle": idle}, line)
-    return OK
 
 
-def clear(options: Options, output: Output) -> int:
-    """Delete a session's history and keep the session."""
+def _session_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session_id", help="which session")
+    add_user(parser)
+
+
+@command("delete a session's history and keep the session", _session_arguments, "ricordo clear SESSION_ID --user anna")
+def clear(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         deleted = memory.session(options.session_id, user_id=user_of(options)).clear()
     plain = {"session_id": options.session_id, "turns_deleted": deleted}
     output.document(plain, f"cleared session {options.session_id}: {counted(deleted, 'turn')} deleted")
-    return OK
 
 
-def delete(options: Options, output: Output) -> int:
-    """Delete a session with its turns."""
+@command("delete a session with its turns", _session_arguments, "ricordo delete SESSION_ID --user anna")
+def delete(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         deleted = memory.delete_session(options.session_id, user_id=user_of(options))
     plain = {"session_id": options.session_id, "turns_deleted": deleted}
     output.document(plain, f"deleted session {options.session_id} with {counted(deleted, 'turn')}")
-    return OK
 
 
-def erase(options: Options, output: Output) -> int:
-    """Erase everything of a user."""
+def _erase_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("user_id", help="the user to erase")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+@command("erase everything of a user, with a receipt", _erase_arguments, "ricordo erase anna")
+def erase(options: Options, output: Output) -> int | None:
     with open_memory(options) as memory:
         if not options.yes and not _confirmed(options.user_id, memory.store.location):
             output.note("nothing was erased")
@@ -165,11 +168,11 @@ def erase(options: Options, output: Output) -> int:
         with output.progress("erasing"):  # a large file is rewritten
             receipt = memory.erase(options.user_id)
     output.document(as_json(receipt), *_erase_view(receipt))
-    return OK
+    return None
 
 
+@command("delete what is past its retention", example="ricordo cleanup --preset chat24h --set turn_ttl=12h")
 def cleanup(options: Options, output: Output) -> int:
-    """Delete what is past its retention."""
     with open_memory(options) as memory, output.progress("cleaning up") as step:
         retention = memory.settings.retention
         result = memory.cleanup(progress=step)
@@ -198,51 +201,3 @@ def _erase_view(receipt: EraseReceipt) -> tuple[RenderableType, ...]:
         f"erased user {receipt.user_id!r} of tenant {receipt.tenant_id!r} at {receipt.erased_at:%Y-%m-%d %H:%M:%S} UTC"
     )
     return (head, rows, *[Text(f"note: {note}", "yellow") for note in receipt.notes])
-
-
-def _session_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session_id", help="which session")
-    add_user(parser)
-
-
-def _end_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session_id", nargs="?", help="which session")
-    add_user(parser)
-    parser.add_argument("--idle", action="store_true", help="all idle sessions, of --user or of all users")
-
-
-def _erase_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("user_id", help="the user to erase")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
-FORGET_COMMANDS = (
-    Command(
-        "end",
-        "end a session, or all idle ones; its summary and facts are kept",
-        end,
-        _end_arguments,
-        "ricordo end SESSION_ID --user anna",
-    ),
-    Command(
-        "clear",
-        "delete a session's history and keep the session",
-        clear,
-        _session_arguments,
-        "ricordo clear SESSION_ID --user anna",
-    ),
-    Command(
-        "delete",
-        "delete a session with its turns",
-        delete,
-        _session_arguments,
-        "ricordo delete SESSION_ID --user anna",
-    ),
-    Command("erase", "erase everything of a user, with a receipt", erase, _erase_arguments, "ricordo erase anna"),
-    Command(
-        "cleanup",
-        "delete what is past its retention",
-        cleanup,
-        example="ricordo cleanup --preset chat24h --set turn_ttl=12h",
-    ),
-)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.text import Text
 
-from ricordo.cli.arguments import FAILED, OK, Command, Options, add_agent, add_user, has_database, open_memory, user_of
+from ricordo.cli.arguments import FAILED, OK, Options, add_agent, add_user, command, has_database, open_memory, user_of
 from ricordo.cli.hook import database, personal_user
 from ricordo.cli.output import Output, counted, local_time, one_line, printable, table
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
@@ -28,8 +28,16 @@ if TYPE_CHECKING:
     from ricordo.documents.library import Library
 
 
-def export(options: Options, output: Output) -> int:
-    """Write sessions to a file or to stdout."""
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    parser.add_argument("-s", "--session", metavar="ID", help="default: all of the user's sessions")
+    parser.add_argument("--format", choices=("jsonl", "markdown"), default="jsonl", help="default: %(default)s")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+@command("write sessions as JSON lines or Markdown", _export_arguments, "ricordo export -u anna -o anna.jsonl")
+def export(options: Options, output: Output) -> None:
     with open_memory(options) as memory, _target(options) as target, output.progress("exporting") as step:
         number = 0
         for is_session, text in _exported_texts(memory, options):
@@ -39,11 +47,23 @@ def export(options: Options, output: Output) -> int:
     if options.output is not None:
         plain = {"output": options.output, "format": options.format, "sessions": number}
         output.document(plain, f"wrote {counted(number, 'session')} to {options.output}")
-    return OK
 
 
+def _import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="an export of Ricordo or another program; - reads Ricordo's own from stdin")
+    parser.add_argument("-u", "--user", metavar="ID", help="import for this user instead of those in the file")
+    add_agent(parser)
+    parser.add_argument("--format", metavar="NAME", help="chatgpt, claude, langchain, mem0…; default: detected")
+    parser.add_argument("--me", metavar="NAME", help="what the user is called in a chat of WhatsApp or Telegram")
+    parser.add_argument("--dry-run", action="store_true", help="only report what would be imported")
+
+
+@command(
+    "import sessions that Ricordo or another program exported; importing again changes nothing",
+    _import_arguments,
+    "ricordo import conversations.zip --user anna --dry-run",
+)
 def import_(options: Options, output: Output) -> int:
-    """Import exported sessions."""
     if options.file != "-" and not Path(options.file).exists():  # before a database is created
         raise ValidationError("file", f"there is no {options.file}; give the exported file")
     if options.file != "-" and (options.dry_run or options.format or not _is_own(options.file)):
@@ -81,7 +101,8 @@ def _import_foreign(options: Options, output: Output) -> int:
         options.user = options.user or personal_user()
         if "://" not in options.db:
             Path(options.db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    user_id = options.user if form in (None, OWN) else _required_user(options)
+    whose = "give --user ID for the user these conversations belong to"
+    user_id = options.user if form in (None, OWN) else user_of(options, whose)
     if (options.dry_run or form is None) and not has_database(options):
         options.db = "memory:"  # a dry run, and a file that will be refused, must create no database
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
@@ -101,12 +122,6 @@ def _import_foreign(options: Options, output: Output) -> int:
     line += f" {would}, {report.turns_completed} completed, {report.turns_known} known"
     output.document(as_json(report), line, *[Text(f"refused: {printable(each)}", "red") for each in report.errors])
     return FAILED if report.problem_count else OK
-
-
-def _required_user(options: Options) -> str:
-    if options.user is None:
-        raise ValidationError("user", "is missing; give --user ID for the user these conversations belong to")
-    return str(options.user)
 
 
 def _is_own(path: str) -> bool:
@@ -169,50 +184,30 @@ def _target(options: Options) -> Iterator[TextIO]:
         raise
 
 
-def _export_arguments(parser: argparse.ArgumentParser) -> None:
+def _documents_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=list(_OPERANDS), default="list", help="default: %(default)s")
+    parser.add_argument("what", nargs="*", help="for add: files (.txt, .md, .pdf); for delete: ids")
     add_user(parser)
-    parser.add_argument("-s", "--session", metavar="ID", help="default: all of the user's sessions")
-    parser.add_argument("--format", choices=("jsonl", "markdown"), default="jsonl", help="default: %(default)s")
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
-    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--shared", action="store_true", help="the library that all users of the tenant read")
+    parser.add_argument("--title", metavar="TEXT", help="for add; default: the file's name")
+    parser.add_argument("--id", metavar="ID", help="for add; default: derived from the content")
+    parser.add_argument("--kind", choices=("text", "markdown", "pdf"), help="for add; default: by the file's name")
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=200, help="for list; default: %(default)s")
 
 
-def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="an export of Ricordo or another program; - reads Ricordo's own from stdin")
-    parser.add_argument("-u", "--user", metavar="ID", help="import for this user instead of those in the file")
-    add_agent(parser)
-    parser.add_argument("--format", metavar="NAME", help="chatgpt, claude, langchain, mem0…; default: detected")
-    parser.add_argument("--me", metavar="NAME", help="what the user is called in a chat of WhatsApp or Telegram")
-    parser.add_argument("--dry-run", action="store_true", help="only report what would be imported")
-
-
-COMMANDS = (
-    Command(
-        "export",
-        "write sessions as JSON lines or Markdown",
-        export,
-        _export_arguments,
-        "ricordo export -u anna -o anna.jsonl",
-    ),
-    Command(
-        "import",
-        "import sessions that Ricordo or another program exported; importing again changes nothing",
-        import_,
-        _import_arguments,
-        "ricordo import conversations.zip --user anna --dry-run",
-    ),
+@command(
+    "add, list or delete the documents that answers come from",
+    _documents_arguments,
+    "ricordo documents add course.md notes.pdf --shared",
 )
-
-
-def documents(options: Options, output: Output) -> int:
-    """Add, list or delete documents."""
+def documents(options: Options, output: Output) -> None:
     if (options.action == "list") == bool(options.what):
         raise ValidationError("documents", f"{options.action} takes {_OPERANDS[options.action]}")
     run = {"add": _add, "list": _list, "delete": _delete}[options.action]
-    return run(options, output)
+    run(options, output)
 
 
-def _add(options: Options, output: Output) -> int:
+def _add(options: Options, output: Output) -> None:
     if options.id is not None and len(options.what) > 1:
         raise ValidationError("id", "names one document; add the files one by one")
     with open_memory(options, create=True) as memory, output.progress("adding") as step:
@@ -227,10 +222,9 @@ def _add(options: Options, output: Output) -> int:
         for each, new in added
     ]
     output.lines(plain, *lines)
-    return 0
 
 
-def _list(options: Options, output: Output) -> int:
+def _list(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         owner = _owner(memory, options)
         library = library_for(memory)
@@ -248,10 +242,9 @@ def _list(options: Options, output: Output) -> int:
             local_time(document.created_at),
         )
     output.lines((document_json(*each) for each in found), rows if found else "there are no documents")
-    return 0
 
 
-def _delete(options: Options, output: Output) -> int:
+def _delete(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         owner, store = _owner(memory, options), memory.store
         for document_id in options.what:
@@ -260,7 +253,6 @@ def _delete(options: Options, output: Output) -> int:
                 raise NotFoundError(f"there is no document {document_id!r} in {where}; `ricordo documents` lists them")
     plain = [{"document_id": each, "deleted": True} for each in options.what]
     output.lines(plain, *[f"deleted {each}" for each in options.what])
-    return 0
 
 
 def library_for(memory: Memory) -> "Library":
@@ -287,7 +279,6 @@ def add_file(
 
 
 def document_json(document: Document, owner: Owner) -> dict[str, Any]:
-    """A document as JSON values."""
     plain = as_json(document)
     return {"document_id": plain.pop("id"), **plain, "shared": owner.is_reserved}
 
@@ -302,25 +293,3 @@ def _owner(memory: Memory, options: Options) -> Owner:
 
 
 _OPERANDS = {"add": "one file or more", "list": "no names", "delete": "one id or more"}
-
-
-def _documents_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=list(_OPERANDS), default="list", help="default: %(default)s")
-    parser.add_argument("what", nargs="*", help="for add: files (.txt, .md, .pdf); for delete: ids")
-    add_user(parser)
-    parser.add_argument("--shared", action="store_true", help="the library that all users of the tenant read")
-    parser.add_argument("--title", metavar="TEXT", help="for add; default: the file's name")
-    parser.add_argument("--id", metavar="ID", help="for add; default: derived from the content")
-    parser.add_argument("--kind", choices=("text", "markdown", "pdf"), help="for add; default: by the file's name")
-    parser.add_argument("-n", "--limit", metavar="N", type=int, default=200, help="for list; default: %(default)s")
-
-
-DOCUMENT_COMMANDS = (
-    Command(
-        "documents",
-        "add, list or delete the documents that answers come from",
-        documents,
-        _documents_arguments,
-        "ricordo documents add course.md notes.pdf --shared",
-    ),
-)

@@ -11,13 +11,13 @@ from typing import Any
 from rich.console import RenderableType
 
 from ricordo.cli.arguments import (
-    Command,
     Options,
     add_agent,
     add_budget,
     add_chunks,
     add_session_choice,
     add_user,
+    command,
     open_memory,
     read_chunks,
     read_text,
@@ -32,24 +32,44 @@ from ricordo.records.turns import Owner, Turn
 from ricordo.session import Session
 
 
-def add(options: Options, output: Output) -> int:
-    """Store a question with its answer."""
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", help="what was asked; - reads it from standard input")
+    parser.add_argument("response", help="what was answered; - reads it from standard input")
+    _add_turn_options(parser)
+
+
+@command(
+    "store a turn: a question and its answer",
+    _add_arguments,
+    'ricordo add "What is a levain?" "A culture of flour and water." --user anna',
+)
+def add(options: Options, output: Output) -> None:
     with open_memory(options, create=True) as memory:
         turn = _session(memory, options).add_turn(
             read_text(options.query),
             read_text(options.response),
             chunk_ids=options.chunk,
-            metadata=_metadata(options),
-            created_at=_parse_at(options),
+            **_details(options),
             turn_id=options.turn_id,
             importance=options.importance,
         )
     output.document(turn_json(turn), _stored_line(turn))
-    return 0
 
 
-def ask(options: Options, output: Output) -> int:
-    """Build the context of a question and store both; the answer comes later."""
+def _ask_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", help="the question; - reads it from standard input")
+    _add_turn_options(parser)
+    parser.add_argument("--prompt", action="store_true", help="print only the prompt, for a pipe")
+    add_chunks(parser)
+    add_budget(parser)
+
+
+@command(
+    "store a question and print its context; the answer comes later",
+    _ask_arguments,
+    'ricordo ask "And how long does it keep?" --user anna --continue --prompt | your-model',
+)
+def ask(options: Options, output: Output) -> None:
     question = read_text(options.query)
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
@@ -57,8 +77,7 @@ def ask(options: Options, output: Output) -> int:
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), context.receipt)
         turn = session.ask(
             question,
-            metadata=_metadata(options),
-            created_at=_parse_at(options),
+            **_details(options),
             turn_id=options.turn_id,
             importance=options.importance,
         ).turn
@@ -71,11 +90,17 @@ def ask(options: Options, output: Output) -> int:
         plain = {"turn": turn_json(turn), "context": context_json(context)}
         receipt, next_step = receipt_view(context.receipt, names), f"answer it: ricordo answer {turn.id} TEXT"
         output.document(plain, *understood, receipt, "", _stored_line(turn), next_step)
-    return 0
 
 
-def answer(options: Options, output: Output) -> int:
-    """Answer an open turn."""
+def _answer_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("turn_id", help="the id that `ricordo ask` printed")
+    parser.add_argument("response", help="the answer; - reads it from standard input")
+    add_user(parser)
+    _add_common(parser)
+
+
+@command("answer an open turn", _answer_arguments, 'ricordo answer TURN_ID "A week in the fridge." --user anna')
+def answer(options: Options, output: Output) -> None:
     with open_memory(options) as memory:
         owner = Owner(memory.settings.tenant_id, user_of(options))
         asked = memory.store.turns.get(owner, options.turn_id)
@@ -85,26 +110,32 @@ def answer(options: Options, output: Output) -> int:
             asked,
             read_text(options.response),
             chunk_ids=options.chunk,
-            metadata=_metadata(options),
-            created_at=_parse_at(options),
+            **_details(options),
         )
     output.document(turn_json(turn), _stored_line(turn))
-    return 0
 
 
-def message(options: Options, output: Output) -> int:
-    """Store one message that is not part of a question and answer."""
+def _message_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("role", help="user, assistant, system, tool, or the name of a speaker")
+    parser.add_argument("content", help="what was said; - reads it from standard input")
+    _add_session_options(parser)
+
+
+@command(
+    "store one message that is not part of a question and answer",
+    _message_arguments,
+    'ricordo message Paolo "See you on Monday." --user anna --continue',
+)
+def message(options: Options, output: Output) -> None:
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
         kept = session.add_message(
             options.role,
             read_text(options.content),
             chunk_ids=options.chunk,
-            metadata=_metadata(options),
-            created_at=_parse_at(options),
+            **_details(options),
         )
     output.document({**message_json(kept), "session_id": session.id}, f"kept message {kept.id} in session {session.id}")
-    return 0
 
 
 def _session(memory: Memory, options: Options) -> Session:
@@ -133,6 +164,11 @@ def _session_of_turn(memory: Memory, user_id: str, turn_id: str | None) -> str |
 def _stored_line(turn: Turn) -> str:
     state = "open turn" if turn.is_open else "turn"
     return f"kept {state} {turn.turn_number} ({turn.tokens} tokens) in session {turn.session_id}"
+
+
+def _details(options: Options) -> dict[str, Any]:
+    """The metadata and the time of what is stored."""
+    return {"metadata": _metadata(options), "created_at": _parse_at(options)}
 
 
 def _metadata(options: Options) -> dict[str, Any] | None:
@@ -173,62 +209,3 @@ def _add_turn_options(parser: argparse.ArgumentParser) -> None:
     _add_session_options(parser)
     parser.add_argument("--turn-id", metavar="ID", help="a turn with the same id and content is stored once")
     parser.add_argument("--importance", metavar="NUMBER", type=float, help="importance of its topic, from 0 to 1")
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", help="what was asked; - reads it from standard input")
-    parser.add_argument("response", help="what was answered; - reads it from standard input")
-    _add_turn_options(parser)
-
-
-def _ask_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", help="the question; - reads it from standard input")
-    _add_turn_options(parser)
-    parser.add_argument("--prompt", action="store_true", help="print only the prompt, for a pipe")
-    add_chunks(parser)
-    add_budget(parser)
-
-
-def _answer_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("turn_id", help="the id that `ricordo ask` printed")
-    parser.add_argument("response", help="the answer; - reads it from standard input")
-    add_user(parser)
-    _add_common(parser)
-
-
-def _message_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("role", help="user, assistant, system, tool, or the name of a speaker")
-    parser.add_argument("content", help="what was said; - reads it from standard input")
-    _add_session_options(parser)
-
-
-COMMANDS = (
-    Command(
-        "add",
-        "store a turn: a question and its answer",
-        add,
-        _add_arguments,
-        'ricordo add "What is a levain?" "A culture of flour and water." --user anna',
-    ),
-    Command(
-        "ask",
-        "store a question and print its context; the answer comes later",
-        ask,
-        _ask_arguments,
-        'ricordo ask "And how long does it keep?" --user anna --continue --prompt | your-model',
-    ),
-    Command(
-        "answer",
-        "answer an open turn",
-        answer,
-        _answer_arguments,
-        'ricordo answer TURN_ID "A week in the fridge." --user anna',
-    ),
-    Command(
-        "message",
-        "store one message that is not part of a question and answer",
-        message,
-        _message_arguments,
-        'ricordo message Paolo "See you on Monday." --user anna --continue',
-    ),
-)

@@ -47,7 +47,6 @@ KIND_COLOURS = {"short-term": "yellow", "transitioning": "cyan", "long-term": "g
 
 
 def receipt_view(receipt: Receipt, names: Names | None = None) -> RenderableType:
-    """The whole receipt."""
     parts: list[RenderableType] = [budget_bar(receipt), "", sections_table(receipt), "", items_table(receipt, names)]
     if receipt.embedder:
         parts += ["", Text(f"recalled with {printable(receipt.embedder)}", "dim")]
@@ -159,7 +158,6 @@ def _turn_behind(store: Store, owner: Owner, item: ReceiptItem) -> Turn | None:
 
 
 def section_view(title: str, body: RenderableType) -> RenderableType:
-    """A body under a title."""
     return Group(Text(title, style="bold"), Padding(body, (0, 0, 0, 2)))
 
 
@@ -177,14 +175,14 @@ def hits_view(hits: "Hits") -> list[RenderableType]:
         filled = round(hit.score * SCORE_BAR)
         bar = Text("━" * filled, "bright_cyan") + Text("─" * (SCORE_BAR - filled), "dim")
         who = Text(printable(hit.message.name or hit.message.role), f"bold {ROLE_COLOURS[hit.message.role]}")
-        rows.add_row(f"{hit.score:.2f}", bar, Text(local_time(hit.message.created_at), "dim"), who, _found(hit))
+        said = Group(Text(one_line(hit.text, MAX_MESSAGE)), Text(printable(" · ".join(hit.reasons)), "dim cyan"))
+        rows.add_row(f"{hit.score:.2f}", bar, Text(local_time(hit.message.created_at), "dim"), who, said)
     if not hits:
         return ["nothing was found", *_notes(hits)]
     return [rows, *_notes(hits), Text(f"searched with {printable(hits.embedder)}", "dim")]
 
 
 def hits_json(query: str, hits: "Hits") -> dict[str, Any]:
-    """The hits as JSON values."""
     return {
         "query": query,
         "embedder": hits.embedder,
@@ -203,10 +201,6 @@ def hit_json(hit: "Hit") -> dict[str, Any]:
         "topic_id": hit.topic_id,
         **message_json(hit.message),
     }
-
-
-def _found(hit: "Hit") -> RenderableType:
-    return Group(Text(one_line(hit.text, MAX_MESSAGE)), Text(printable(" · ".join(hit.reasons)), "dim cyan"))
 
 
 def _notes(hits: "Hits") -> list[RenderableType]:

@@ -21,7 +21,7 @@ from google.genai import types
 
 from ricordo.contrib.adk_sessions import RicordoSessionService
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.tool_calls import (
+from ricordo.contrib.shared import (
     ItemCollection,
     body_of,
     call_of,

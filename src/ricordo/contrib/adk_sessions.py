@@ -19,7 +19,7 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from ricordo.contrib.tool_calls import ItemCollection, owner_of, path
+from ricordo.contrib.shared import ItemCollection, owner_of, path
 from ricordo.engine.core import new_id
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory

@@ -19,7 +19,7 @@ from agents.memory.session_settings import coerce_session_settings, resolve_sess
 
 from ricordo.contrib.agents_items import KeptItem, items_of, kept_as, turn_of
 from ricordo.contrib.history import HistoryLock, lock_of
-from ricordo.contrib.tool_calls import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
+from ricordo.contrib.shared import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.limits import check_id

@@ -19,7 +19,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from ricordo.contrib.tool_calls import ItemCollection, awaited, body_of, owner_of, parts, path
+from ricordo.contrib.shared import ItemCollection, awaited, body_of, owner_of, parts, path
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, check_text
 from ricordo.memory import Memory
@@ -65,7 +65,6 @@ class Files:
         return self._items.read(self._owner, read)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
         where = _where(command.path)
 
         def write(items: ItemTransaction) -> None:

@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ricordo.contrib.tool_calls import owner_of
+from ricordo.contrib.shared import owner_of
 from ricordo.engine.core import new_id
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import ConflictError

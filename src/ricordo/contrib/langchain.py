@@ -29,7 +29,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.tool_calls import (
+from ricordo.contrib.shared import (
     UserSource,
     awaited,
     call_of,
@@ -101,7 +101,6 @@ def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMes
 
 
 def from_turns(turns: Iterable[Turn]) -> list[BaseMessage]:
-    """The messages of turns."""
     return [made for turn in turns for made in _from_messages(turn.messages, turn.metadata)]
 
 
@@ -154,7 +153,6 @@ def _has_more(message: BaseMessage) -> bool:
 
 
 def _usual(message: BaseMessage, field: str) -> Any:
-    """The default of a field."""
     known = type(message).model_fields.get(field)
     return known.get_default(call_default_factory=True) if known else None
 

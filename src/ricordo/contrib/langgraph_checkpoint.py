@@ -24,7 +24,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ricordo.contrib.tool_calls import (
+from ricordo.contrib.shared import (
     ItemCollection,
     UserSource,
     awaited,

@@ -28,7 +28,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from ricordo.contrib.tool_calls import (
+from ricordo.contrib.shared import (
     ItemCollection,
     UserSource,
     awaited,
@@ -232,7 +232,6 @@ def _renew(items: Sequence[StoredItem], transaction: ItemTransaction) -> None:
 
 
 def _reach(op: Op) -> Namespace:
-    """The namespace of an operation."""
     match op:
         case SearchOp():
             return tuple(op.namespace_prefix)

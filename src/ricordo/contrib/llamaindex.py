@@ -18,12 +18,12 @@ from llama_index.core.storage.chat_store.base import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, openai_calls, paired, sessions_of
+from ricordo.contrib.shared import call_of, moment_of, openai_call, openai_calls, paired, sessions_of
 from ricordo.errors import BudgetError
 from ricordo.languages.registry import memory_words
 from ricordo.limits import check_id
 from ricordo.memory import Memory
-from ricordo.records.turns import DEFAULT_AGENT, Message, Turn
+from ricordo.records.turns import DEFAULT_AGENT, Message
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 from ricordo.session import Session
 
@@ -138,11 +138,9 @@ class _Histories(BaseModel):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name of this class."""
         return cls.__name__
 
     def history(self, key: str) -> History:
-        """The messages of a key."""
         return self._histories(key)
 
 
@@ -166,7 +164,6 @@ class RicordoChatStore(_Histories, AsyncDBChatStore):
         return len(await asyncio.to_thread(self._read, key, status))
 
     async def add_message(self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE) -> None:
-        """Add one message."""
         await self.add_messages(key, [message], status)
 
     async def add_messages(
@@ -249,7 +246,6 @@ class RicordoLegacyChatStore(_Histories, BaseChatStore):
         return list(map(from_message, self.history(key).messages(aside=True)))
 
     def add_message(self, key: str, message: ChatMessage) -> None:
-        """Add one message."""
         self.history(key).append([to_words(message)])
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
@@ -359,7 +355,6 @@ class RicordoMemory(BaseMemory):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name of this class."""
         return "RicordoMemory"
 
     @classmethod
@@ -376,9 +371,10 @@ class RicordoMemory(BaseMemory):
         if not question.strip():
             return [from_message(message) for message in session.window().messages]
         budget = max((self.token_limit or self._memory.settings.budget.model_limit) - initial_token_count, 0)
-        after = [from_message(step) for step in asked.steps] if asked else []
+        steps = asked.steps if asked else ()
+        after = [from_message(step) for step in steps]
         try:
-            context = session.context(question, budget=max(budget - _tokens(asked), 0))
+            context = session.context(question, budget=max(budget - sum(step.tokens for step in steps), 0))
         except BudgetError as error:  # not even the safety rules fit: only the question is sent, and a warning logged
             log.warning("context does not fit: %s", error, extra={"operation": "context", "user_id": self.user_id})
             return [ChatMessage(content=question), *after] if asked else []
@@ -390,7 +386,6 @@ class RicordoMemory(BaseMemory):
         return list(map(from_message, self._history().messages(aside=True)))
 
     def put(self, message: ChatMessage) -> None:
-        """Store one message."""
         self._history().append([to_words(message)])
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
@@ -410,7 +405,3 @@ class RicordoMemory(BaseMemory):
 
     def _history(self) -> History:
         return History(self._memory, self.session_id, user_id=self.user_id, agent_id=self.agent_id)
-
-
-def _tokens(asked: Turn | None) -> int:
-    return sum(step.tokens for step in asked.steps) if asked else 0

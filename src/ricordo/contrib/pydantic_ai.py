@@ -23,7 +23,7 @@ from pydantic_ai.conversation_store import (
 from pydantic_ai.run import AgentRunResult
 
 from ricordo.contrib.pydantic_ai_messages import Step, answer_text, asked_text, composed, last_turns, steps_of
-from ricordo.contrib.tool_calls import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
+from ricordo.contrib.shared import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
 from ricordo.errors import RicordoError
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
@@ -54,7 +54,6 @@ class RicordoConversations(ConversationStore):
         self._items = ItemCollection(memory, COLLECTION)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        """The record of a conversation of this user."""
         return await self._reading(lambda items: _found(items, conversation_id))
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
@@ -100,7 +99,7 @@ class RicordoConversations(ConversationStore):
             if stored is None or stored.revision != expected_revision:
                 return False
             items.remove(RECORDS, conversation_id)
-            parents = {item.key: _parent(item) for item in items.find(ENTRIES)}
+            parents = {item.key: item.body.partition(b"\n")[0].decode() or None for item in items.find(ENTRIES)}
             others = [_record.validate_json(item.body) for item in items.find(RECORDS)]
             for gone in parents.keys() - _reached(others, parents):
                 items.remove(ENTRIES, gone)
@@ -182,7 +181,7 @@ class RicordoMemory(AbstractCapability[Any]):
         mine = RicordoMemory(
             self._memory,
             user_id=user_of(self._user_source, ctx),
-            session_id=_conversation(ctx) if self._where is None else user_of(self._where, ctx),
+            session_id=str(ctx.conversation_id) if self._where is None else user_of(self._where, ctx),
             agent_id=self._agent_id,
             budget=self._budget,
             on_crisis=self._on_crisis,
@@ -255,10 +254,6 @@ def recent_turns(
     return process
 
 
-def _conversation(ctx: RunContext[Any]) -> str:
-    return str(ctx.conversation_id)
-
-
 def _tag(scope: str | None) -> str:
     return "" if scope is None else f"={scope}"
 
@@ -272,10 +267,6 @@ def _entry_item(entry: ConversationEntry, conversation_id: str) -> StoredItem:
     """The parent's id precedes the message, so that a chain can be followed without parsing messages."""
     body = ModelMessagesTypeAdapter.dump_json([entry.message])
     return StoredItem(ENTRIES, entry.id, f"{entry.parent_id or ''}\n".encode() + body, conversation_id)
-
-
-def _parent(item: StoredItem) -> str | None:
-    return item.body.partition(b"\n")[0].decode() or None
 
 
 def _entry(entry_id: str, kept: bytes) -> ConversationEntry:

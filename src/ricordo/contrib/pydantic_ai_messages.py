@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from ricordo.contrib.tool_calls import paired
+from ricordo.contrib.shared import paired
 from ricordo.prompt.context import Context
 
 Step = Mapping[str, Any]

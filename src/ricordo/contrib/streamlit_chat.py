@@ -14,7 +14,7 @@ import streamlit as st
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
-from ricordo.records.turns import DEFAULT_AGENT, SessionInfo, Turn
+from ricordo.records.turns import DEFAULT_AGENT, Turn
 from ricordo.safety.crisis import crisis_reply
 from ricordo.session import Session
 
@@ -80,7 +80,8 @@ def sidebar(memory: Memory, session: Session, labels: Labels) -> None:
             st.rerun()
         for each in known:
             kind: Literal["primary", "secondary"] = "primary" if each.id == session.id else "secondary"
-            if st.button(_title(each, labels), key=f"ricordo_open_{each.id}", type=kind, width="stretch"):
+            title = f"{each.title or labels.untitled} ({each.turn_count})"
+            if st.button(title, key=f"ricordo_open_{each.id}", type=kind, width="stretch"):
                 _open(each.id, session.user_id)
                 st.rerun()
         if any(each.id == session.id for each in known):
@@ -126,7 +127,3 @@ def _answer(session: Session, turn: Turn, answer: Answer, labels: Labels, *, has
 def _open(session_id: str, user_id: str) -> None:
     st.query_params[PARAMETER] = session_id
     st.session_state[PARAMETER] = (user_id, session_id)
-
-
-def _title(info: SessionInfo, labels: Labels) -> str:
-    return f"{info.title or labels.untitled} ({info.turn_count})"

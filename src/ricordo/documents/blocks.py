@@ -34,7 +34,6 @@ class TextBlock:
 
 
 def blocks(text: str, *, markdown: bool) -> tuple[TextBlock, ...]:
-    """The blocks of a text in order."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     found: list[TextBlock] = []
     at = 0

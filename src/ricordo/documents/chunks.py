@@ -65,7 +65,8 @@ def kind_of(name: str) -> Kind:
     suffix = PurePath(name).suffix.lower()
     if suffix not in _SUFFIXES:
         known = ", ".join(sorted(_SUFFIXES))
-        raise ValidationError("document", f"{name!r} is of an unknown kind; use one of {known}, or pass the kind")
+        problem = f"{name!r} is of an unknown kind; use one of {known}, or pass the kind"
+        raise ValidationError("document", problem, code="file_kind_unknown")
     return _SUFFIXES[suffix]
 
 
@@ -121,10 +122,8 @@ def chunk(
     if kind not in KINDS:
         raise ValidationError("kind", f"{kind!r} is unknown; use one of {', '.join(KINDS)}")
     if len(text) > bounds.characters:
-        raise ValidationError(
-            "document",
-            f"{title or document_id} has {len(text):,} characters; {bounds.characters:,} are allowed: add it in parts",
-        )
+        problem = f"has {len(text):,} characters; {bounds.characters:,} are allowed: add it in parts"
+        raise _refusal(title or document_id, problem, "file_too_long")
     spans: list[tuple[Span, str]] = []
     for section in _sections(blocks(text, markdown=kind == "markdown"), title):
         units = _bound(text, section.blocks, bounds)
@@ -282,40 +281,43 @@ def read_pdf(data: bytes, name: str, *, password: str | None = None, bounds: Bou
         import pypdf
         from pypdf.errors import PyPdfError
     except ImportError as missing:
-        raise SettingsError("documents", "PDF needs the package 'pypdf': install ricordo[pdf]") from missing
+        raise SettingsError(
+            "documents", "PDF needs the package 'pypdf': install ricordo[pdf]", code="pdf_unsupported"
+        ) from missing
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         _unlock(reader, name, password)
         count = len(reader.pages)
         if count > bounds.pages:
-            raise _refusal(name, f"has {count:,} pages and {bounds.pages:,} are allowed: split it")
+            raise _refusal(name, f"has {count:,} pages and {bounds.pages:,} are allowed: split it", "file_too_long")
         pages = _extracted(reader, name, bounds)
     except ValidationError:
         raise
     except ImportError as missing:
         # pypdf needs another package for the newer ciphers.
-        raise _refusal(
-            name, "is encrypted with AES: install 'cryptography', or save it without encryption"
-        ) from missing
+        problem = "is encrypted with AES: install 'cryptography', or save it without encryption"
+        raise _refusal(name, problem, "file_locked") from missing
     except (PyPdfError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OSError) as broken:
         # A damaged file breaks the parser in many ways with one remedy.
-        raise _refusal(name, f"cannot be read as a PDF ({type(broken).__name__}): export it again") from broken
-    cleaned = [_joined(lines) for lines in _without_running_titles(pages)]
+        problem = f"cannot be read as a PDF ({type(broken).__name__}): export it again"
+        raise _refusal(name, problem, "file_damaged") from broken
+    cleaned = [_HYPHEN.sub("", "\n".join(lines)).strip() for lines in _without_running_titles(pages)]
     letters = sum(character.isalnum() for page in cleaned for character in page)
     if letters < _LEAST_LETTERS:
-        raise _refusal(name, "holds no text, only images: run text recognition (OCR) on it, then add it again")
+        problem = "holds no text, only images: run text recognition (OCR) on it, then add it again"
+        raise _refusal(name, problem, "file_empty")
     return PAGE_BREAK.join(cleaned)
 
 
-def _refusal(name: str, problem: str) -> ValidationError:
-    return ValidationError("document", f"{name} {problem}")
+def _refusal(name: str, problem: str, code: str) -> ValidationError:
+    return ValidationError("document", f"{name} {problem}", code=code)
 
 
 def _unlock(reader: Any, name: str, password: str | None) -> None:
     # Files protected only against changes open with an empty password.
     if reader.is_encrypted and not reader.decrypt(password or ""):
         wrong = "does not open with this password" if password else "is encrypted"
-        raise _refusal(name, f"{wrong}: give its password, or save it without one")
+        raise _refusal(name, f"{wrong}: give its password, or save it without one", "file_locked")
 
 
 def _extracted(reader: Any, name: str, bounds: Bounds) -> list[list[str]]:
@@ -325,7 +327,7 @@ def _extracted(reader: Any, name: str, bounds: Bounds) -> list[list[str]]:
 
     def check_time(*_: object) -> None:
         if thread_time() >= end:
-            raise _refusal(name, f"takes more than {bounds.seconds:g} seconds to read: split it")
+            raise _refusal(name, f"takes more than {bounds.seconds:g} seconds to read: split it", "file_too_long")
 
     for page in reader.pages:
         check_time()
@@ -336,7 +338,7 @@ def _extracted(reader: Any, name: str, bounds: Bounds) -> list[list[str]]:
         text = text.encode("utf-8", "replace").decode("utf-8")
         size += len(text)
         if size > bounds.characters:
-            raise _refusal(name, f"has more than {bounds.characters:,} characters: split it")
+            raise _refusal(name, f"has more than {bounds.characters:,} characters: split it", "file_too_long")
         pages.append([line.strip() for line in text.splitlines()])
     return pages
 
@@ -362,7 +364,3 @@ def _edges(lines: Sequence[str]) -> set[int]:
 def _shape(line: str) -> str:
     """The line with its numbers replaced by 0: "page 3 of 9" is equal on every page."""
     return _DIGITS.sub("0", line)
-
-
-def _joined(lines: Sequence[str]) -> str:
-    return _HYPHEN.sub("", "\n".join(lines)).strip()

@@ -140,7 +140,6 @@ def _posting(holders: Mapping[int, float]) -> tuple[NDArray[np.int64], Vectors]:
 
 
 def _idf(count: int, holders: int) -> float:
-    """The IDF of a word."""
     return float(np.log(1 + (count - holders + 0.5) / (holders + 0.5)))
 
 
@@ -249,7 +248,7 @@ class Library:
         name = check_id("id", document_id or f"doc-{digest[:12]}")
         pieces = chunk(text, kind, name, title)
         if not pieces:
-            raise ValidationError("content", f"{title!r} holds no text")
+            raise ValidationError("content", f"{title!r} holds no text", code="file_empty")
         document = Document(name, title, kind, digest, self._parts.clock.now(), len(pieces), size)
         new = self._documents.put(owner, document, [_stored(piece, name) for piece in pieces])
         return (document if new else self._documents.get(owner, name) or document), new
@@ -275,7 +274,6 @@ class Library:
         return sorted(found, key=lambda pair: (pair[0].created_at, pair[0].id), reverse=True)[:limit]
 
     def chunk(self, owner: Owner, chunk_id: str) -> tuple[StoredChunk, Document, Owner]:
-        """One chunk with its document and its owner."""
         for holder in self.readable(owner):
             if found := self._documents.chunk(holder, chunk_id):
                 document = self._documents.get(holder, found.document_id)
@@ -360,7 +358,8 @@ def _text(content: str | bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValidationError("content", "the file is not UTF-8 text; save it as UTF-8") from error
+        problem = "the file is not UTF-8 text; save it as UTF-8"
+        raise ValidationError("content", problem, code="file_encoding") from error
 
 
 def _stored(piece: Piece, document_id: str) -> StoredChunk:

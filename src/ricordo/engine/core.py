@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from ricordo.engine import LLM, Clock, TokenCounter
 from ricordo.errors import LLMError, RicordoError, SettingsError
-from ricordo.records.turns import Owner, Turn
+from ricordo.records.turns import Owner, Turn, log_details
 from ricordo.records.values import record
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
@@ -182,11 +182,6 @@ def log_failure(operation: str, problem: str, owner: Owner, session_id: str, err
     """Log that something failed for a session, never with the text of a message."""
     cause = f"{type(error).__name__}: {error}" if isinstance(error, RicordoError) else type(error).__name__
     log.warning("%s: %s", problem, cause, extra=log_details(operation, owner, session_id))
-
-
-def log_details(operation: str, owner: Owner, session_id: str) -> dict[str, str]:
-    """The fields that every log line about a session has."""
-    return {"operation": operation, "tenant_id": owner.tenant_id, "user_id": owner.user_id, "session_id": session_id}
 
 
 _MILLISECONDS = (1 << 48) - 1
@@ -356,7 +351,6 @@ class LRU(Generic[K, V]):
         return entry[0]
 
     def clear(self) -> None:
-        """Remove all entries."""
         self._entries.clear()
         self.weight = 0.0
 

@@ -141,12 +141,10 @@ class Address:
 
     @property
     def host(self) -> str:
-        """The name of the server."""
         return self._parts.hostname or ""
 
     @property
     def port(self) -> int:
-        """The port of the server."""
         return self._parts.port or (443 if self.is_secure else 80)
 
     @property
@@ -289,7 +287,6 @@ class JsonClient:
 
 
 def read_body(reply: Reply) -> bytes:
-    """Read and close a reply."""
     with reply:
         return reply.read()
 

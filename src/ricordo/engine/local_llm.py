@@ -185,26 +185,11 @@ class LocalLLM:
     def name(self) -> str:
         return self._path.stem
 
-    def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        max_tokens: int | None = None,
-        schema: Mapping[str, Any] | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> Completion:
-        asked = self._defuser.messages(messages)
-        return self._loaded().complete(asked, max_tokens=max_tokens, schema=schema, options=options)
+    def complete(self, messages: Sequence[Mapping[str, Any]], **limits: Any) -> Completion:
+        return self._loaded().complete(self._defuser.messages(messages), **limits)
 
-    def stream(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        max_tokens: int | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> Generator[str, None, Completion]:
-        asked = self._defuser.messages(messages)
-        return (yield from self._loaded().stream(asked, max_tokens=max_tokens, options=options))
+    def stream(self, messages: Sequence[Mapping[str, Any]], **limits: Any) -> Generator[str, None, Completion]:
+        return (yield from self._loaded().stream(self._defuser.messages(messages), **limits))
 
     def close(self) -> None:
         """Free the model and its port."""

@@ -258,7 +258,6 @@ def memories(entries: Iterable[tuple[Any, str]], name: str) -> Iterator[Conversa
 
 
 def memory_note(memory_id: str, words: str, fields: Json) -> ImportedMessage:
-    """One memory as a note."""
     digest = hashlib.blake2b(words.encode(errors="surrogatepass"), digest_size=12).hexdigest()
     return ImportedMessage(
         id=f"{memory_id}:{digest}",

@@ -1,7 +1,7 @@
 """The records between a foreign format and session documents: conversations, messages and problems; and message trees.
 
 A format's reader returns a conversation as paths of messages, or a problem with its place. How messages become turns,
-and under which ids, is decided for all formats in `ricordo.imports.document`.
+and under which ids, is decided for all formats in `ricordo.imports.session_documents`.
 """
 
 import html
@@ -193,17 +193,14 @@ _ROLES: dict[str, Role] = {
 
 
 def mapping(value: Any) -> Json:
-    """The value if it is an object."""
     return value if isinstance(value, Mapping) else {}
 
 
 def listed(value: Any) -> list[Any]:
-    """The value if it is a list."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """The value if it is text."""
     return value if isinstance(value, str) else ""
 
 

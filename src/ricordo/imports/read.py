@@ -19,7 +19,6 @@ from ricordo.imports import chat_messages
 from ricordo.imports.chat_apps import chatgpt, claude, librechat, open_webui
 from ricordo.imports.chat_messages import chatbot_ui
 from ricordo.imports.conversation import Conversation, Imported, ImportProblem, mapping
-from ricordo.imports.document import DocumentOptions, documents
 from ricordo.imports.json_stream import (
     FACT_FORMAT,
     FORMATS,
@@ -33,6 +32,7 @@ from ricordo.imports.json_stream import (
     entries,
 )
 from ricordo.imports.messengers import telegram, whatsapp
+from ricordo.imports.session_documents import DocumentOptions, documents
 from ricordo.imports.sources import (
     FAILURES,
     SQLITE,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.errors import RicordoError, ValidationError
 from ricordo.imports.conversation import Imported, ImportProblem
-from ricordo.imports.document import session_id_of
 from ricordo.imports.json_stream import FACT_FORMAT, OWN
 from ricordo.imports.read import ReadOptions, read
+from ricordo.imports.session_documents import session_id_of
 from ricordo.limits import check_id, check_project
 from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn, with_project
 from ricordo.turns.export import from_document, to_document
@@ -150,7 +150,6 @@ class _Import:
         )
 
     def add(self, found: Imported) -> None:
-        """Import one document."""
         self._format = self._format or found.format
         if found.format == OWN:
             self._add_own(found)

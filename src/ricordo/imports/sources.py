@@ -80,6 +80,7 @@ _AGENTS = ("agent_messages", {"session_id", "message_data"})
 _LANGCHAIN = ("message_store", {"session_id", "message"})
 _MEM0 = ("history", {"memory_id", "new_memory"})
 _OLD_MEM0 = ("history", {"memory_id", "new_value"})
+LOCKED = "is encrypted; unpack it first"
 _LLAMA = {"key", "role", "status", "data"}
 
 
@@ -97,7 +98,6 @@ class SourceFile:
     path: Path | None = None
 
     def head(self, size: int = 16) -> bytes:
-        """Its first bytes."""
         with self.open() as stream:
             return stream.read(size)
 
@@ -157,7 +157,7 @@ def _of_archive(path: Path) -> Iterator[SourceFile | ImportProblem]:
         yield ImportProblem(path.name, "holds no file of conversations; give the file itself")
     for each in sorted(chosen, key=lambda member: member.filename):
         if each.flag_bits & 1:
-            yield ImportProblem(_base(each), "is encrypted; unpack it first")
+            yield ImportProblem(_base(each), LOCKED)
         else:
             yield _member(path, each)
 

@@ -5,7 +5,7 @@ from an argument of a tool: a user id in an argument is only compared.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -132,7 +132,6 @@ class McpUser:
         return self.memory.session(session_id, user_id=self.user_id, agent_id=agent_id)
 
     def turn(self, turn_id: str) -> Turn | None:
-        """A turn of this user."""
         return self.memory.store.turns.get(self.owner, turn_id)
 
     def quarantined_ids(self) -> frozenset[str]:
@@ -165,7 +164,6 @@ def find_message(user: McpUser, message_id: str) -> tuple[Turn, Message]:
 
 
 def memory_id(kind: Kind, own: str) -> str:
-    """The id of a memory."""
     return f"{kind}:{own}"
 
 
@@ -180,7 +178,6 @@ def parse_memory_id(memory: str) -> tuple[Kind, str]:
 
 
 def fact_memory(fact: Fact, score: float | None = None, reasons: tuple[str, ...] = ()) -> ToolMemory:
-    """A fact as a memory."""
     sources = [
         ToolSource(memory_id=memory_id("message", each.message_id), session_id=each.session_id, quote=each.quote)
         for each in fact.sources
@@ -205,7 +202,6 @@ def fact_memory(fact: Fact, score: float | None = None, reasons: tuple[str, ...]
 def message_memory(
     turn: Turn, message: Message, score: float | None = None, reasons: tuple[str, ...] = ()
 ) -> ToolMemory:
-    """A message as a memory."""
     return ToolMemory(
         id=memory_id("message", message.id),
         kind="message",
@@ -221,27 +217,15 @@ def message_memory(
 
 
 def session_message(turn: Turn, message: Message) -> SpokenOut:
-    """A message of a session."""
-    return SpokenOut(
-        id=memory_id("message", message.id),
-        turn_number=turn.turn_number,
-        role=message.role,
-        content=message.content,
-        created_at=message.created_at,
-        name=message.name,
-        tool_calls=[dict(call) for call in message.tool_calls],
-        tool_call_id=message.tool_call_id,
-        metadata=dict(message.metadata),
-    )
+    placed = {"id": memory_id("message", message.id), "turn_number": turn.turn_number}
+    return SpokenOut.model_validate(asdict(message) | placed)
 
 
 def session_summary(info: SessionInfo) -> ToolSession:
-    """A session in a list."""
     return ToolSession.model_validate(info, from_attributes=True)
 
 
 def title_of(memory: ToolMemory) -> str:
-    """A one-line title of a memory."""
     words = " ".join(memory.memory.split())
     short = words if len(words) <= MAX_TITLE else words[: MAX_TITLE - 1] + "…"
     who = "known" if memory.kind == "fact" else memory.role

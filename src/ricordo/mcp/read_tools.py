@@ -5,6 +5,7 @@ Quarantined messages and facts are left out, because the results go into a promp
 
 import json
 import logging
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -369,21 +370,7 @@ def list_topics(user: McpUser, session_id: str) -> ToolTopics:
     """What a session has been about, with what each topic is worth now."""
     session = user.session(session_id)
     found = session.topics()
-    topics = [
-        ToolTopic(
-            id=each.id,
-            title=each.title,
-            priority=session.topic(each.id).priority(),
-            importance=each.importance,
-            state=each.state,
-            message_count=each.message_count,
-            tags=list(each.tags),
-            summary=each.summary,
-            created_at=each.created_at,
-            last_active_at=each.last_active_at,
-        )
-        for each in found
-    ]
+    topics = [ToolTopic(**asdict(each), priority=session.topic(each.id).priority()) for each in found]
     return ToolTopics(topics=topics, degraded=list(found.degraded))
 
 

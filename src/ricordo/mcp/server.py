@@ -127,7 +127,6 @@ _RARE = frozenset({"metadata", "agent_id", "max_characters", "messages"})  # arg
 
 
 def make_server(find: FindUser, listed: Listed = "core") -> "MCPServer[Any]":
-    """A server that finds the user of each call with `find`."""
     with _root_logger_untouched():
         server = _Server(
             "ricordo",

@@ -120,15 +120,7 @@ def store_messages(user: McpUser, session: "Session", messages: Sequence[ToolMes
     ids: list[str] = []
     for index, each in enumerate(messages):
         try:
-            kept = session.add_message(
-                each.role,
-                each.content,
-                created_at=each.created_at,
-                metadata=each.metadata,
-                tool_calls=each.tool_calls,
-                tool_call_id=each.tool_call_id,
-                name=each.name,
-            )
+            kept = session.add_message(**dict(each))
         except ValidationError as error:
             before = f"; the {index} before it are stored" if index else ""
             raise ValidationError(_field_path(field, index, error.field), error.problem + before) from error

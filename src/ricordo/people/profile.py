@@ -90,7 +90,6 @@ def _frame_of(speaker: str) -> QuoteFrame:
 
 
 def join_pieces(chosen: Iterable[SummaryPiece]) -> str:
-    """The pieces as one line."""
     return " ".join(
         frame.opening + frame.between.join(piece.text for piece in together) + frame.closing
         for (_, frame), together in groupby(chosen, key=lambda piece: (piece.summary, piece.frame))
@@ -220,12 +219,8 @@ def profile_of(
         projects = ProjectsOfSessions(engine, owner)
         summaries = list(islice((each for each in summaries if projects[each.session_id] == project), SUMMARIES))
         facts = in_project(engine, owner, facts, project)
-    return build_profile(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
-
-
-def _local_now(engine: Engine) -> datetime:
-    """Now in the user's time zone, which decides whether a date is past."""
-    return local_time(engine, engine.clock.now())
+    now = local_time(engine, engine.clock.now())  # in the user's time zone, which decides whether a date is past
+    return build_profile(summaries, facts, (), engine.settings.profile, engine.counter, now)
 
 
 def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
@@ -246,18 +241,15 @@ def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
 
 def _tier(fact: Fact) -> int:
     """The rank of a fact by its kind or the group of its subject; fragments and unclear quotes come last."""
-    if fact.kind == "preference" and (fact.about.startswith(LEARNING) or _learning_words(fact.text)):
+    words = _WORD.findall(fold(fact.text))
+    learning = fact.about.startswith(LEARNING) or not all_words("facts.learning").isdisjoint(words)
+    if fact.kind == "preference" and learning:
         return _TIERS["difficulty"]
     if not fact.about.startswith(SAID):
         return _TIERS[fact.kind]
-    words = _WORD.findall(fold(fact.text))
     own = _OWN.match(fact.text) and all_words("followups.replaceable").isdisjoint(words)
     leans = len(words) < _WHOLE or (_LEANS.match(fact.text) is not None and not own)
     return _GROUP_TIERS.get(group_of(fact.about), _TIERS[fact.kind]) + 5 * leans
-
-
-def _learning_words(text: str) -> bool:
-    return not all_words("facts.learning").isdisjoint(_WORD.findall(fold(text)))
 
 
 def is_outdated(fact: Fact, now: datetime) -> bool:

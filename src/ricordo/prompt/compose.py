@@ -10,14 +10,25 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ricordo.engine.core import Engine, Scope, cause_of, log_details
+from ricordo.engine.core import Engine, Scope, cause_of
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.prompt.context import PRIMING, Context, Material, TopicMaterial, TopicName, assemble, stable_room_of
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
 from ricordo.prompt.window import Window, fit_blocks, fit_window
-from ricordo.records.turns import LOOKBACK, Asked, Chunk, Excerpt, KnownContext, Message, Remembered, Turn, turn_id_of
+from ricordo.records.turns import (
+    LOOKBACK,
+    Asked,
+    Chunk,
+    Excerpt,
+    KnownContext,
+    Message,
+    Remembered,
+    Turn,
+    log_details,
+    turn_id_of,
+)
 from ricordo.records.values import record
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings

@@ -52,6 +52,11 @@ def _key_of(tenant_id: str, user_id: str) -> UUID:
     return uuid5(_OWNERS, f"{len(tenant_id)}:" + tenant_id + user_id)  # `+`: an enum of strings counts as its value
 
 
+def log_details(operation: str, owner: Owner, session_id: str) -> dict[str, str]:
+    """The fields that every log line about a session has."""
+    return {"operation": operation, "tenant_id": owner.tenant_id, "user_id": owner.user_id, "session_id": session_id}
+
+
 def library_of(tenant_id: str) -> Owner:
     """The owner of the documents that all users of a tenant share."""
     return Owner(tenant_id, f"{RESERVED}library")

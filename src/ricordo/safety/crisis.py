@@ -301,7 +301,6 @@ def _spans(rule: CrisisRule, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """The sentence around a span."""
     before = max(text.rfind(mark, 0, start) for mark in _ENDS) + 1
     after = min((at for mark in _ENDS if (at := text.find(mark, end)) >= 0), default=len(text))
     return text[before:after]
@@ -337,7 +336,6 @@ class CrisisDetector:
 
 
 def crisis_detector(settings: SafetySettings) -> CrisisDetector:
-    """The detector for the settings."""
     return CrisisDetector() if settings.crisis == "off" else CrisisDetector(configured_phrases(settings))
 
 

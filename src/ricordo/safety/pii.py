@@ -98,7 +98,6 @@ def _is_card(text: str) -> bool:
 
 
 def _luhn(digits: str) -> bool:
-    """The Luhn checksum."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         value = int(digit) * (1 + place % 2)

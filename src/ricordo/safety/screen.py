@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ricordo.engine.core import EVERY, LRU, Engine, new_id, quarantined
 from ricordo.errors import SettingsError
@@ -196,6 +196,16 @@ FORGOTTEN = "forgotten"  # rule name for source messages of a forgotten fact
 MAX_SCREENED = 4_096  # messages cached as harmless
 
 
+class Finding(NamedTuple):
+    """The signals in something that is stored, in the order of the fields of a flag."""
+
+    subject: Subject
+    subject_id: str
+    session_id: str
+    rules: tuple[str, ...]
+    origin: Trust
+
+
 def screen_of(engine: Engine) -> "Screen":
     """The engine's screen, created on first use."""
     return engine.part(_make)
@@ -237,25 +247,25 @@ class Screen:
     def facts(self, engine: Engine, owner: Owner, session_id: str, facts: Iterable[Fact]) -> None:
         """Flag facts that contain signals."""
         for fact in facts:
-            self._flag(engine, owner, "fact", fact.id, session_id, said_signals(fact.text, fact.origin), fact.origin)
+            found = said_signals(fact.text, fact.origin)
+            self._flag(engine, owner, Finding("fact", fact.id, session_id, found, fact.origin))
 
     def summary(self, engine: Engine, owner: Owner, summary: Summary) -> None:
         """Flag a summary that contains signals; speaker labels are not searched, nor plain wishes that it quotes."""
         own = without_labels(summary.text, users=True) if summary.made_by == "extractive" else ""
         wished = bool(own) and said_signals(own, "user_said") == (STANDING_ORDER,)
         rules = signals(without_labels(summary.text, users=False if wished else None))
-        self._flag(engine, owner, "summary", summary.id, summary.session_id, rules, summary.origin)
+        self._flag(engine, owner, Finding("summary", summary.id, summary.session_id, rules, summary.origin))
 
     def quarantine_source(self, engine: Engine, owner: Owner, message_id: str, session_id: str) -> None:
         """Quarantine a source message of a forgotten fact."""
-        if self._store_flag(engine, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
+        if _store_flag(engine, owner, Finding("message", message_id, session_id, (FORGOTTEN,), "user_said")):
             return
         for flag in engine.store.people.flags(owner, limit=EVERY):
             if (flag.subject, flag.subject_id) == ("message", message_id) and flag.state != "quarantined":
                 engine.store.people.set_flag(owner, flag.id, "quarantined")
 
     def forget(self, owner: Owner) -> None:
-        """Drop the cache of an owner."""
         with self._lock:
             self._harmless.remove_where(lambda key: key[0] == owner)
 
@@ -267,52 +277,29 @@ class Screen:
         origin = origin_of(message.role, turn.origin)
         if sign := self.crisis(message):
             rules = (f"{CRISIS}{sign.category}", f"{CRISIS}tier-{sign.tier}", f"{CRISIS}{sign.rule}")
-            self._store_flag(engine, owner, "message", message.id, turn.session_id, rules, origin)
+            _store_flag(engine, owner, Finding("message", message.id, turn.session_id, rules, origin))
             return False
         said = without_reader_phrases(message.content) if message.role == "assistant" else message.content
-        if self._flag(engine, owner, "message", message.id, turn.session_id, said_signals(said, origin), origin):
+        found = Finding("message", message.id, turn.session_id, said_signals(said, origin), origin)
+        if self._flag(engine, owner, found):
             return False
         with self._lock:
             self._harmless.put(key, None)
         return True
 
-    def _flag(
-        self,
-        engine: Engine,
-        owner: Owner,
-        subject: Subject,
-        subject_id: str,
-        session_id: str,
-        rules: tuple[str, ...],
-        origin: Trust,
-    ) -> bool:
+    def _flag(self, engine: Engine, owner: Owner, found: Finding) -> bool:
         """Store a flag if the policy asks for one; whether the subject is quarantined."""
-        verdict = decide(origin, subject, rules, self._settings.suspicious)
+        verdict = decide(found.origin, found.subject, found.rules, self._settings.suspicious)
         if verdict == "store":
             return False
-        quarantine = verdict != "flag"
-        return (
-            self._store_flag(engine, owner, subject, subject_id, session_id, rules, origin, quarantine=quarantine)
-            and quarantine
-        )
+        stored = _store_flag(engine, owner, found, "flagged" if verdict == "flag" else "quarantined")
+        return stored and verdict != "flag"
 
-    def _store_flag(
-        self,
-        engine: Engine,
-        owner: Owner,
-        subject: Subject,
-        subject_id: str,
-        session_id: str,
-        rules: tuple[str, ...],
-        origin: Trust,
-        *,
-        quarantine: bool = True,
-    ) -> bool:
-        """Store a flag, unless the subject has one: a released subject stays released."""
-        now = engine.clock.now()
-        state: FlagState = "quarantined" if quarantine else "flagged"
-        flag = Flag(new_id(now), subject, subject_id, session_id, rules, origin, state, now)
-        return engine.store.people.put_flag(owner, flag)
+
+def _store_flag(engine: Engine, owner: Owner, found: Finding, state: FlagState = "quarantined") -> bool:
+    """Store a flag, unless the subject has one: a released subject stays released."""
+    now = engine.clock.now()
+    return engine.store.people.put_flag(owner, Flag(new_id(now), *found, state, now))
 
 
 def redact_turn(turn: Turn, settings: SafetySettings) -> Turn:

@@ -31,7 +31,7 @@ from ricordo.errors import RicordoError
 from ricordo.limits import check_id
 from ricordo.mcp.http import mount_mcp, sdk_installed
 from ricordo.memory import check_parts
-from ricordo.server.connections import ConnectionLimits, handle_accept_failures, limited_protocol
+from ricordo.server.connection_limits import ConnectionLimits, handle_accept_failures, limited_protocol
 from ricordo.server.idempotency import IdempotencyMiddleware
 from ricordo.server.key_cache import KeyCache
 from ricordo.server.logging import configure_logging, remove_handler
@@ -39,7 +39,7 @@ from ricordo.server.middleware import ETagMiddleware, GuardMiddleware, HeadMiddl
 from ricordo.server.openai_objects import OpenAIError
 from ricordo.server.options import ServerOptions, check_port, chosen_spool
 from ricordo.server.problems import MEDIA_TYPE, add_exception_handlers
-from ricordo.server.routes import chat, documents, openai, responses, sessions, tenant
+from ricordo.server.routes import chat, documents, openai, openai_responses, sessions, tenant
 from ricordo.server.service import Service
 from ricordo.server.tenant_schemas import Problem
 from ricordo.settings import Settings
@@ -120,7 +120,7 @@ def create_app(service: Service) -> FastAPI:
 def _add_routes(app: FastAPI) -> None:
     for router in (chat.router, sessions.router, tenant.router, documents.router, chat.ui_router):
         app.include_router(router, responses=_PROBLEMS)
-    for router in (openai.router, responses.router):
+    for router in (openai.router, openai_responses.router):
         app.include_router(router, responses=_OPENAI_ERRORS)
 
 
@@ -214,7 +214,6 @@ class Scheduler:
         self._thread = threading.Thread(target=self._run, name="ricordo-scheduler", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:

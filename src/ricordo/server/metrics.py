@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import prometheus_client as prometheus
 
 from ricordo.engine.core import LRU
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.derived import Summary
-from ricordo.records.turns import Message, Owner, SessionInfo, StoredReceipt, Turn
+from ricordo.records.turns import Owner, SessionInfo, Turn
 from ricordo.stores.protocols import PeopleStore, Store, TurnStore
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -29,6 +29,7 @@ MAX_TURNS = 50_000
 PAGE = 200
 DAILY_COUNTS = ("sessions", "turns", "tokens", "condensations", "facts")
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -136,69 +137,48 @@ class CountingStore:
     def erase_notes(self) -> tuple[str, ...]:
         return self._store.erase_notes
 
-    def write(self, operation: str, write: Callable[[], T]) -> T:
-        """Run a write and note whether it failed."""
-        try:
-            done = write()
-        except StoreError as error:
-            self._metrics.failures.labels(operation).inc()
-            if isinstance(error, StoreUnavailable):
-                self.failing_since = self.failing_since or datetime.now(UTC)
-            raise
-        self.failing_since = None
-        return done
+    def noted(
+        self, operation: str, write: Callable[P, T], count: Callable[[T], None] = lambda done: None
+    ) -> Callable[P, T]:
+        """The write, of which it is noted whether it failed; what it has written is counted."""
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                done = write(*args, **kwargs)
+            except StoreError as error:
+                self._metrics.failures.labels(operation).inc()
+                if isinstance(error, StoreUnavailable):
+                    self.failing_since = self.failing_since or datetime.now(UTC)
+                raise
+            self.failing_since = None
+            count(done)
+            return done
+
+        return call
 
 
 class _CountingTurns:
     """The turns of a counting store."""
 
     def __init__(self, store: CountingStore, turns: TurnStore, metrics: Metrics) -> None:
-        self._store, self._turns, self._metrics = store, turns, metrics
+        self._write, self._turns, self._metrics = store.noted, turns, metrics
+        self.append = store.noted("append", turns.append, lambda turn: metrics.turns.inc())
+        self.answer = store.noted("answer", turns.answer)
         self.load, self.get, self.by_ids, self.page = turns.load, turns.get, turns.by_ids, turns.page
         self.receipts, self.delete, self.mark_failed = turns.receipts, turns.delete, turns.mark_failed
 
-    def append(
-        self,
-        turn: Turn,
-        *,
-        expected: int | None = None,
-        receipt: StoredReceipt | None = None,
-        acknowledged_at: datetime | None = None,
-    ) -> Turn:
-        stored = self._store.write(
-            "append",
-            lambda: self._turns.append(turn, expected=expected, receipt=receipt, acknowledged_at=acknowledged_at),
-        )
-        self._metrics.turns.inc()
-        return stored
-
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
-        stored = self._store.write("message", lambda: self._turns.add_message(turn, acknowledged_at=acknowledged_at))
+        stored = self._write("message", self._turns.add_message)(turn, acknowledged_at=acknowledged_at)
         if stored.id == turn.id:  # else the message was added to an existing turn
             self._metrics.turns.inc()
         return stored
-
-    def answer(
-        self,
-        owner: Owner,
-        turn_id: str,
-        answer: Message,
-        metadata: dict[str, object],
-        receipt: StoredReceipt | None,
-        *,
-        acknowledged_at: datetime | None = None,
-    ) -> Turn:
-        return self._store.write(
-            "answer",
-            lambda: self._turns.answer(owner, turn_id, answer, metadata, receipt, acknowledged_at=acknowledged_at),
-        )
 
 
 class _CountingPeople:
     """Facts, summaries and flags of a counting store."""
 
     def __init__(self, store: CountingStore, people: PeopleStore, metrics: Metrics) -> None:
-        self._store, self._people, self._metrics = store, people, metrics
+        self._write, self._people, self._metrics = store.noted, people, metrics
         self.agents, self.facts, self.put_facts = people.agents, people.facts, people.put_facts
         self.learned_through, self.summaries, self.drop_summaries = (
             people.learned_through,
@@ -209,7 +189,7 @@ class _CountingPeople:
         self.forget_derived = people.forget_derived
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        written = self._store.write("summary", lambda: self._people.put_summary(owner, summary))
+        written = self._write("summary", self._people.put_summary)(owner, summary)
         if written and summary.kind == "condensation":
             self._metrics.condensations.inc()
         return written
@@ -230,7 +210,6 @@ class DailyCounts:
             self.days.setdefault(_day(moment), Counter())[kind] += number
 
     def on(self, day: str) -> Counter[str]:
-        """The counts of a day."""
         return self.days.get(day, Counter())
 
     @property
@@ -257,7 +236,6 @@ def count_days(store: Store, owners: Iterable[Owner], since: datetime) -> DailyC
 
 
 def _active_sessions(store: Store, owner: Owner, counted: DailyCounts) -> Iterator[SessionInfo]:
-    """The sessions that were active in the period."""
     before: SessionInfo | None = None
     while page := store.sessions.page(owner, limit=PAGE, before=before):
         for session in page:

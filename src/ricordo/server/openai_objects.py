@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict
 
-from ricordo.contrib.tool_calls import ItemCollection
+from ricordo.contrib.shared import ItemCollection
 from ricordo.engine.core import new_id
 from ricordo.errors import StoreError, ValidationError
 from ricordo.limits import is_id
@@ -37,6 +37,12 @@ _LISTED = 10_000  # objects that a list looks at
 Json = Mapping[str, Any]
 ListLimit = Annotated[int, Query(ge=0, le=100)]
 ListOrder = Literal["asc", "desc"]
+
+
+class OpenAIBody(BaseModel):
+    """A JSON body in OpenAI's format, which may have fields that are not known here."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class MetadataIn(BaseModel):
@@ -73,10 +79,8 @@ class CompletionOut(BaseModel):
     metadata: dict[str, Any]
 
 
-class ResponseOut(BaseModel):
+class ResponseOut(OpenAIBody):
     """A response in OpenAI's format."""
-
-    model_config = ConfigDict(extra="allow")
 
     id: str
     object: str

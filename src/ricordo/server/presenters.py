@@ -100,30 +100,19 @@ def topic_out(topic: Topic, now: datetime, fading: Fading, archived_bytes: int =
     figures = topic.stats(now, fading)
     step = 3 * figures.half_life_days / (CURVE_POINTS - 1)
     curve = [now + timedelta(days=index * step) for index in range(CURVE_POINTS)]
-    return {
-        "id": topic.id,
-        "title": topic.title,
-        "tags": list(topic.tags),
-        "importance": topic.importance,
-        "access_count": topic.access_count,
+    return asdict(topic) | {
         "half_life_days": figures.half_life_days,
         "priority": topic.priority(now, fading),
         "memory_type": figures.memory_type,
-        "state": topic.state,
-        "created_at": topic.created_at,
-        "last_active_at": topic.last_active_at,
-        "message_count": topic.message_count,
         "active_messages": topic.message_count - topic.archived_count,
         "archived_messages": topic.archived_count,
         "archived_bytes": archived_bytes,
         "turns": list(topic.hot),
-        "summary": topic.summary,
         "curve": [{"at": at, "priority": topic.priority(at, fading)} for at in curve],
     }
 
 
 def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
-    """A fact with its sources."""
     sources = [as_json(each) | {"turn_number": turn_numbers.get(each.message_id)} for each in fact.sources]
     return as_json(fact) | {"kind": fact.shown_kind, "sentence": fact_sentence(fact), "sources": sources}
 
@@ -171,7 +160,6 @@ def document_out(document: Document, owner: Owner) -> dict[str, Any]:
 
 
 def chunk_out(chunk: StoredChunk, document: Document) -> dict[str, Any]:
-    """A passage of a document."""
     return asdict(chunk) | {"document_id": document.id, "title": document.title}
 
 

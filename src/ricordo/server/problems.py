@@ -1,6 +1,7 @@
 """Errors as `application/problem+json` (RFC 9457): one table from exceptions to statuses, with standard titles.
 
-The `detail` says what is wrong and how to correct it. Paths under `/v1/` get errors in OpenAI's format instead.
+The `detail` says what is wrong and how to correct it; the `code` names the kind of problem and stays the same. Paths
+under `/v1/` get errors in OpenAI's format instead.
 """
 
 import re
@@ -41,6 +42,7 @@ class ObjectNotFound(NotFoundError):  # noqa: N818 - the usual name
 
 
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}  # other names in Python before 3.13
+_CODES = {413: "too_large", 422: "invalid", 429: "rate_limited", 500: "internal"}  # else the name of the status
 _ROUTING_DETAILS = {  # for requests that reach no route
     400: "the body cannot be read; send JSON as UTF-8 text, not too deeply nested",
     404: "there is nothing at this address",
@@ -49,32 +51,34 @@ _ROUTING_DETAILS = {  # for requests that reach no route
 _INDEX = re.compile(r"\.(\d+)(?=\.|$)")
 _FRAMEWORK_DETAIL = "There was an error parsing the body"
 
-# The first class that matches decides.
-STATUSES: tuple[tuple[type[RicordoError], int], ...] = (
-    (ValidationError, 422),
-    (NotFoundError, 404),
-    (ConflictError, 409),
-    (ReceiptError, 409),
-    (BudgetError, 422),
-    (SettingsError, 422),
-    (TooManyAnswers, 503),
-    (LLMError, 502),
-    (StoreUnavailable, 503),
-    (RicordoError, 500),
+# The first class that matches decides; without a code of its own it has that of the status.
+STATUSES: tuple[tuple[type[RicordoError], int, str], ...] = (
+    (ValidationError, 422, ""),
+    (NotFoundError, 404, ""),
+    (ConflictError, 409, ""),
+    (ReceiptError, 409, "receipt_lost"),
+    (BudgetError, 422, "limit_too_small"),
+    (SettingsError, 422, ""),
+    (TooManyAnswers, 503, "too_many_answers"),
+    (LLMError, 502, "model_failed"),
+    (StoreUnavailable, 503, "database_unavailable"),
+    (StoreError, 500, "database_failed"),
+    (RicordoError, 500, ""),
 )
 
 
-def status_of(error: RicordoError) -> int:
-    """The HTTP status of one of our errors."""
+def _case(error: RicordoError) -> tuple[int, str]:
+    """The HTTP status of one of our errors, and its code; none: the one of the status."""
     if isinstance(error, AuthError):
-        return error.status
-    return next(status for kind, status in STATUSES if isinstance(error, kind))
+        return error.status, ""
+    return next((status, error.code or code) for kind, status, code in STATUSES if isinstance(error, kind))
 
 
-def problem_body(status: int, detail: str, **more: Any) -> dict[str, Any]:
+def problem_body(status: int, detail: str, code: str = "", **more: Any) -> dict[str, Any]:
     """A problem as JSON values, with the standard title of its status."""
     title = _TITLES.get(status) or HTTPStatus(status).phrase
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    code = code or _CODES.get(status) or HTTPStatus(status).name.lower()
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
     known = body | {name: value for name, value in more.items() if value is not None}
     return {name: _valid_utf8(value) if isinstance(value, str) else value for name, value in known.items()}
 
@@ -83,33 +87,28 @@ def error_body(error: Exception) -> dict[str, Any]:
     """An exception as a problem. One that is not Ricordo's own gives no details."""
     if not isinstance(error, RicordoError):
         return problem_body(500, "an internal error occurred; see the server log")
-    detail = str(error)
+    detail, (status, code) = str(error), _case(error)
     if isinstance(error, StoreUnavailable):  # the message may name hosts and rows, which belong in the log
         detail = "the database is unavailable; try again later"
     elif isinstance(error, LLMError):  # the message may name the address of the model
         detail = error.shown or "the model did not answer; the question is kept, ask again; the log has the cause"
-        return problem_body(502, detail, cause=error.cause, upstream_status=error.status)
+        return problem_body(status, detail, code, cause=error.cause, upstream_status=error.status)
     elif isinstance(error, StoreError):
         detail = "the database failed; see the server log"
-    return problem_body(
-        status_of(error), detail, field=getattr(error, "field", None), code=getattr(error, "code", None)
-    )
+    return problem_body(status, detail, code, field=getattr(error, "field", None))
 
 
 def problem_response(status: int, detail: str, request: Request | None = None, **more: Any) -> JSONResponse:
-    """A problem as a response."""
     instance = None if request is None else request.scope["path"]  # not its URL: that holds the Host header
     return body_response(problem_body(status, detail, instance=instance, **more))
 
 
 def error_response(error: Exception, request: Request | None = None) -> JSONResponse:
-    """An exception as a response."""
     instance = {} if request is None else {"instance": _valid_utf8(request.scope["path"])}
     return body_response(error_body(error) | instance)
 
 
 def body_response(body: dict[str, Any]) -> JSONResponse:
-    """The response for the body of a problem."""
     is_openai = str(body.get("instance", "")).startswith("/v1/")
     status = openai_status(body) if is_openai else int(body["status"])
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
@@ -129,10 +128,11 @@ def openai_status(body: dict[str, Any]) -> int:
 
 
 def openai_error(body: dict[str, Any]) -> dict[str, Any]:
-    """A problem in OpenAI's format."""
+    """A problem in OpenAI's format, with a code that its clients know, or none."""
     status = openai_status(body)
     kind = "invalid_request_error" if status < 500 else "server_error"
-    code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status) or body.get("code") or body.get("cause")
+    missing = body["code"] if body["code"].endswith("_not_found") else None
+    code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status) or missing or body.get("cause")
     param = _INDEX.sub(r"[\1]", body["field"]) if body.get("field") else None  # messages.0.role is messages[0].role
     return {"error": {"message": body["detail"], "type": kind, "param": param, "code": code}}
 

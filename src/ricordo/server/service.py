@@ -94,7 +94,6 @@ class Service:
         return Caller(key.tenant_id, key.user_id, frozenset(key.scopes), "key", key.id)
 
     def memory(self, tenant_id: str) -> Memory:
-        """The memory of a tenant."""
         return self._of(tenant_id)[0]
 
     def library(self, tenant_id: str) -> Library:
@@ -102,7 +101,6 @@ class Service:
         return self._of(tenant_id)[1]
 
     def chat(self, tenant_id: str) -> Chat:
-        """The chat of a tenant."""
         return self._of(tenant_id)[2]
 
     @property
@@ -165,7 +163,6 @@ class Service:
             listener(owner)
 
     def series(self, tenant_id: str, user_id: str | None, days: int) -> dict[str, Any]:
-        """The daily counts."""
         return self._series.days(tenant_id, user_id, days, now())
 
     def spawn(self, work: Callable[[], None]) -> None:
@@ -190,7 +187,6 @@ class Service:
             memory.catch_up(job.session_id, user_id=job.owner.user_id)
 
     def measure(self) -> None:
-        """Update the gauges."""
         state = self.store.health().spool
         self.metrics.degraded.set(bool(self.not_kept_since or (state and state.degraded)))
         self.metrics.spool_depth.set(state.depth if state else 0)
@@ -230,7 +226,6 @@ class Service:
 
 
 def get_service(request: Request) -> Service:
-    """The service of the application."""
     service: Service = request.app.state.service
     return service
 
@@ -290,17 +285,14 @@ class RequestUser:
 
     @property
     def memory(self) -> Memory:
-        """The tenant's memory."""
         return self.service.memory(self.caller.tenant_id)
 
     @property
     def chat(self) -> Chat:
-        """The tenant's chat."""
         return self.service.chat(self.caller.tenant_id)
 
     @property
     def id(self) -> str:
-        """The user's id."""
         return self.caller.resolve_user(self._user_id)
 
     @property

@@ -233,7 +233,6 @@ class AnswerRegistry:
                 self._keep(key, answer)
 
     def running_in(self, owner: Owner, session_id: str) -> AnswerStream | None:
-        """The latest running answer of a session."""
         with self._lock:
             found = [each for each in self._running.values() if each.owner == owner and each.session_id == session_id]
         return found[-1] if found else None
@@ -331,5 +330,4 @@ def sse_line(turn_id: str, event: StreamEvent) -> str:
 
 
 def json_text(data: object) -> str:
-    """JSON on one line."""
     return json.dumps(data, ensure_ascii=False, default=str)

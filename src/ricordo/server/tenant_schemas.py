@@ -254,12 +254,16 @@ class KeyIn(BaseModel):
 
 
 class Problem(BaseModel):
-    """An error (RFC 9457); `detail` says what is wrong, `field` which input; `cause` is how a model failed."""
+    """An error (RFC 9457); `detail` says what is wrong, `code` its kind, `field` which input.
+
+    `cause` is how a model failed.
+    """
 
     type: str
     title: str
     status: int
     detail: str
+    code: str
     instance: str | None = None
     field: str | None = None
     cause: str | None = None

@@ -5,13 +5,14 @@ In: a function that executes a statement. Out: records. Statements are written o
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace as with_times
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 from ricordo.records.service import SessionState, StoredItem
 from ricordo.records.turns import Owner
-from ricordo.stores.turn_rows import micros, moment
+from ricordo.stores.turn_rows import RowFormat, micros
 
 Execute = Callable[[str, dict[str, Any]], Sequence[Any]]
 
@@ -19,7 +20,9 @@ PART_END = "\x1f"  # ends every part of a place, so that places can be searched 
 _AFTER_PART_END = "\x20"
 _LAST = "\U0010ffff"
 
-ITEM_COLUMNS = "place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id"
+ITEM_ROWS = RowFormat(
+    StoredItem, "place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id"
+)
 
 _MINE = "owner = :owner AND shelf = :collection"
 _ALIVE = "(expires_at IS NULL OR expires_at > :now)"
@@ -30,18 +33,18 @@ ADD_OWNER = """
 INSERT INTO {owners} (owner, tenant_id, user_id) VALUES (:owner, :tenant_id, :user_id) ON CONFLICT DO NOTHING
 """
 
-ITEM = f"SELECT {ITEM_COLUMNS} FROM {{items}} WHERE {_ONE} AND {_ALIVE}"
+ITEM = f"SELECT {ITEM_ROWS.columns} FROM {{items}} WHERE {_ONE} AND {_ALIVE}"
 
 PLACES = f"SELECT DISTINCT place FROM {{items}} WHERE {_MINE} AND {_UNDER} AND {_ALIVE} ORDER BY place"
 
 PAGE = f"""
-SELECT shelf, {ITEM_COLUMNS} FROM {{items}}
+SELECT shelf, {ITEM_ROWS.columns} FROM {{items}}
 WHERE owner = :owner AND {_ALIVE} AND (shelf, place, key) > (:after_shelf, :after_place, :after_key)
 ORDER BY shelf, place, key LIMIT :limit
 """
 
 ADD_ITEM = f"""
-INSERT INTO {{items}} (owner, shelf, {ITEM_COLUMNS})
+INSERT INTO {{items}} (owner, shelf, {ITEM_ROWS.columns})
 VALUES (:owner, :collection, :place, :key, :tag, :body, :vector, :created_at, :updated_at, :expires_at, :minutes,
         :session_id, :turn_id)
 ON CONFLICT (owner, shelf, place, key) DO NOTHING
@@ -92,15 +95,14 @@ class SqlItems:
             self._lock(self._collection)
 
     def get(self, place: str, key: str) -> StoredItem | None:
-        found = self._run(ITEM, place=place, key=key)
-        return row_to_item(found[0]) if found else None
+        return ITEM_ROWS.first(self._run(ITEM, place=place, key=key))
 
     def get_all(self, wanted: Sequence[tuple[str, str]]) -> list[StoredItem]:
         if not wanted:
             return []
         values = {f"p{n}": place for n, (place, _) in enumerate(wanted)}
         values |= {f"k{n}": key for n, (_, key) in enumerate(wanted)}
-        return [row_to_item(row) for row in self._run(_items_at(len(wanted)), **values)]
+        return [ITEM_ROWS.read(row) for row in self._run(_items_at(len(wanted)), **values)]
 
     def find(
         self,
@@ -115,7 +117,7 @@ class SqlItems:
         statement = _search(key is not None, before is not None, tag is not None, newest_first, limit is not None)
         given = {"key": key, "before": before, "tag": tag, "limit": limit}
         values = {name: value for name, value in given.items() if value is not None}
-        return [row_to_item(row) for row in self._run(statement, prefix=prefix, end=end_of(prefix), **values)]
+        return [ITEM_ROWS.read(row) for row in self._run(statement, prefix=prefix, end=end_of(prefix), **values)]
 
     def places(self, prefix: str = "") -> list[str]:
         return [place for (place,) in self._run(PLACES, prefix=prefix, end=end_of(prefix))]
@@ -132,8 +134,12 @@ class SqlItems:
         return state, there
 
     def put(self, item: StoredItem, *, replace: bool = True) -> None:
-        values = item_values(item, self._now)
-        self._run(PUT_ITEM if replace else ADD_ITEM, **values)
+        expires_at = item.expires_at
+        if expires_at is None and item.minutes is not None:
+            expires_at = self._now + timedelta(minutes=item.minutes)
+        created_at, updated_at = item.created_at or self._now, item.updated_at or self._now
+        dated = with_times(item, created_at=created_at, updated_at=updated_at, expires_at=expires_at)
+        self._run(PUT_ITEM if replace else ADD_ITEM, **ITEM_ROWS.named(dated))
 
     def attach(self, place: str, key: str, turn_id: str) -> None:
         self._run(ATTACH, place=place, key=key, turn_id=turn_id)
@@ -153,7 +159,7 @@ class SqlItems:
         """Items of every collection, each with its collection."""
         shelf, place, key = after
         rows = self._run(PAGE, after_shelf=shelf, after_place=place, after_key=key, limit=limit)
-        return [(row[0], row_to_item(row[1:])) for row in rows]
+        return [(row[0], ITEM_ROWS.read(row[1:])) for row in rows]
 
     def sweep(self) -> int:
         """Delete expired items of every collection; returns how many."""
@@ -168,35 +174,6 @@ class SqlItems:
         return self._execute(statement, values)
 
 
-def item_values(item: StoredItem, now: datetime) -> dict[str, Any]:
-    """Values for ITEM_COLUMNS by name; times left out are now, or follow from `minutes`."""
-    expires_at = item.expires_at
-    if expires_at is None and item.minutes is not None:
-        expires_at = now + timedelta(minutes=item.minutes)
-    return {
-        "place": item.place,
-        "key": item.key,
-        "tag": item.tag,
-        "body": item.body,
-        "vector": item.vector,
-        "created_at": micros(item.created_at or now),
-        "updated_at": micros(item.updated_at or now),
-        "expires_at": None if expires_at is None else micros(expires_at),
-        "minutes": item.minutes,
-        "session_id": item.session_id,
-        "turn_id": item.turn_id,
-    }
-
-
-def row_to_item(row: Any) -> StoredItem:
-    """The item behind one row of ITEM_COLUMNS."""
-    place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id = row
-    return StoredItem(
-        place, key, bytes(body), tag, None if vector is None else bytes(vector), moment(created_at),
-        moment(updated_at), None if expires_at is None else moment(expires_at), minutes, session_id, turn_id,
-    )  # fmt: skip
-
-
 def end_of(prefix: str) -> str:
     """The first place after all that begin with `prefix`."""
     return prefix[:-1] + _AFTER_PART_END if prefix else _LAST
@@ -205,7 +182,7 @@ def end_of(prefix: str) -> str:
 @lru_cache(maxsize=64)
 def _items_at(count: int) -> str:
     pairs = ", ".join(f"(:p{n}, :k{n})" for n in range(count))
-    return f"SELECT {ITEM_COLUMNS} FROM {{items}} WHERE {_MINE} AND (place, key) IN (VALUES {pairs}) AND {_ALIVE}"
+    return f"SELECT {ITEM_ROWS.columns} FROM {{items}} WHERE {_MINE} AND (place, key) IN (VALUES {pairs}) AND {_ALIVE}"
 
 
 @lru_cache(maxsize=64)
@@ -222,5 +199,5 @@ def _search(key: bool, before: bool, tag: bool, newest_first: bool, limit: bool)
     clauses += ["key < :before"] if before else []
     clauses += ["tag = :tag AND tag <> ''"] if tag else []
     order = "key DESC, place" if newest_first else "place, key"
-    statement = f"SELECT {ITEM_COLUMNS} FROM {{items}} WHERE {' AND '.join(clauses)} ORDER BY {order}"
+    statement = f"SELECT {ITEM_ROWS.columns} FROM {{items}} WHERE {' AND '.join(clauses)} ORDER BY {order}"
     return f"{statement} LIMIT :limit" if limit else statement

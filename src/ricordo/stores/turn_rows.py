@@ -6,12 +6,15 @@ tool calls, names and metadata of single messages. A row that cannot be read rai
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 from ricordo.errors import DamageError
+from ricordo.records.derived import Source
 from ricordo.records.service import Damage
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
 from ricordo.records.values import canonical
@@ -24,10 +27,6 @@ TURN_COLUMNS = (
     "session_id, turn_number, turn_id, agent_id, created_at, query, query_tokens, "
     "answered_at, response, response_tokens, chunk_ids, metadata, details, origin, counter, checksum, "
     "topic_id, block_id"
-)
-SESSION_COLUMNS = (
-    "session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision, "
-    "title, document_ids, tags, metadata, ended_at"
 )
 
 ENDLESS = 2**63 - 1  # above every number and every time that a column can hold
@@ -53,6 +52,113 @@ def micros(moment: datetime) -> int:
 def moment(value: int) -> datetime:
     """The moment that `micros` came from."""
     return _EPOCH + _MICROSECOND * value
+
+
+R = TypeVar("R")
+Code = Callable[[Any], Any]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _sources(text: str) -> tuple[Source, ...]:
+    return tuple(Source(*source) for source in json.loads(text))
+
+
+def _quotes(sources: tuple[Source, ...]) -> str:
+    return canonical([(source.message_id, source.session_id, source.quote) for source in sources])
+
+
+def _codes(kind: Any, *, sparse: bool) -> tuple[Code, Code]:
+    """How a field of this type is written to a column, and read from it; an empty mapping is NULL."""
+    if kind == tuple[Source, ...]:
+        return _quotes, _sources
+    if str(kind).startswith("tuple["):
+        read: Code = lambda text: tuple(json.loads(text)) if text else ()  # noqa: E731
+        return (_unless_empty if sparse else canonical), read
+    if str(kind).startswith("collections.abc.Mapping["):
+        return _unless_empty, lambda text: json.loads(text) if text else {}
+    known: dict[Any, tuple[Code, Code]] = {datetime: (micros, moment), bytes: (_same, bytes), bool: (_same, bool)}
+    for each, (write, read) in known.items():
+        if kind == each:
+            return write, read
+        if kind == each | None:
+            return _unless_none(write), _unless_none(read)
+    return _same, _same
+
+
+def _unless_empty(value: Any) -> str | None:
+    return canonical(value) if value else None
+
+
+def _unless_none(code: Code) -> Code:
+    return lambda value: None if value is None else code(value)
+
+
+class RowFormat(Generic[R]):
+    """The rows of one kind of record: its columns in order, each with the field that it holds.
+
+    A column has the name of its field, unless `renamed` says otherwise. The first column that holds the field `id`
+    names a record that cannot be read back. With `sparse` an empty list is NULL.
+    """
+
+    def __init__(
+        self,
+        kind: type[R],
+        columns: str,
+        renamed: Mapping[str, str] = MappingProxyType({}),
+        *,
+        make: Callable[..., R] | None = None,
+        name: str = "",
+        remedy: str = "run verify",
+        sparse: bool = False,
+    ) -> None:
+        self._names = columns.split(", ")
+        self.columns = columns
+        paths = [renamed.get(column, column) for column in self._names]
+        self._values = attrgetter(*paths)
+        self._fields = [path.rpartition(".")[2] for path in paths]
+        types = {each.name: each.type for each in fields(kind)}  # type: ignore[arg-type]
+        codes = [_codes(types.get(path), sparse=sparse) for path in paths]
+        self._write = [write for write, _ in codes]
+        self._read = [(field, read) for field, (_, read) in zip(self._fields, codes, strict=True) if read is not _same]
+        self._make, self._name, self._remedy = make or kind, name or kind.__name__.lower(), remedy
+
+    def by_place(self, *key: str) -> str:
+        """The columns and values of an insert for `write`, after those of the key: by default the owner."""
+        names = (*(key or ("owner",)), *self._names)
+        return f"({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+
+    def by_name(self, *key: str) -> str:
+        """The same for `named`."""
+        names = (*(key or ("owner",)), *self._names)
+        return f"({', '.join(names)}) VALUES ({', '.join(f'%({name})s' for name in names)})"
+
+    def overwritten(self, *key: str) -> str:
+        """The assignments of an insert that meets an existing row: all columns but those of its key."""
+        return ", ".join(f"{name} = excluded.{name}" for name in self._names if name not in key)
+
+    def write(self, record: R) -> tuple[Any, ...]:
+        """Values for the columns."""
+        return tuple([write(value) for write, value in zip(self._write, self._values(record), strict=True)])
+
+    def named(self, record: R) -> dict[str, Any]:
+        """The same by column."""
+        return dict(zip(self._names, self.write(record), strict=True))
+
+    def read(self, row: Any, **known: Any) -> R:
+        """The record behind one row of the columns; `known` are fields that have none."""
+        try:
+            found = dict(zip(self._fields, row, strict=True))
+            return self._make(**found | {field: read(found[field]) for field, read in self._read}, **known)
+        except (ValueError, TypeError, OverflowError) as error:
+            place = row[self._fields.index("id")] if "id" in self._fields else row[0]
+            raise DamageError(f"{self._name} {place!r} cannot be read back ({error}); {self._remedy}") from error
+
+    def first(self, rows: Sequence[Any]) -> R | None:
+        """The record behind the first row, if there is one."""
+        return self.read(rows[0]) if rows else None
 
 
 def turn_to_row(turn: Turn) -> tuple[Any, ...]:
@@ -160,33 +266,14 @@ def _spoken(turn: Turn, words: Mapping[str, tuple[MessageRow, ...]] | DamagedBlo
     return replace(turn, damage=str(words))
 
 
-def session_to_row(session: SessionInfo) -> tuple[Any, ...]:
-    """Values for SESSION_COLUMNS."""
-    return (
-        session.id, session.agent_id, micros(session.created_at), micros(session.last_active_at), session.last_turn,
-        session.turn_count, session.revision, session.title,
-        canonical(session.document_ids) if session.document_ids else None,
-        canonical(session.tags) if session.tags else None, canonical(session.metadata) if session.metadata else None,
-        micros(session.ended_at) if session.ended_at else None,
-    )  # fmt: skip
-
-
-def row_to_session(owner: Owner, row: Any) -> SessionInfo:
-    """The session behind one row of SESSION_COLUMNS."""
-    (
-        session_id, agent_id, created, active, last_turn, turn_count, revision,
-        title, document_ids, tags, metadata, ended,
-    ) = row  # fmt: skip
-    try:
-        return SessionInfo(
-            session_id, owner, agent_id, moment(created), moment(active), last_turn, turn_count, revision, title,
-            tuple(json.loads(document_ids)) if document_ids else (),
-            tuple(json.loads(tags)) if tags else (),
-            json.loads(metadata) if metadata else {},
-            moment(ended) if ended is not None else None,
-        )  # fmt: skip
-    except (ValueError, TypeError, OverflowError) as error:
-        raise DamageError(f"session {session_id!r} cannot be read back ({error}); run verify") from error
+SESSION_ROWS = RowFormat(
+    SessionInfo,
+    "session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision, "
+    "title, document_ids, tags, metadata, ended_at",
+    {"session_id": "id"},
+    name="session",
+    sparse=True,
+)
 
 
 def texts_in(value: Any) -> set[str]:

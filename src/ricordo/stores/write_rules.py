@@ -5,9 +5,11 @@ itself, nothing has to be written. In order: turns and sessions; facts, which lo
 documents; API keys; jobs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.limits import check_id
@@ -15,6 +17,14 @@ from ricordo.records.derived import Fact, FactChange
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, SessionInfo, Turn, message_id, turn_id_of
 from ricordo.records.values import record
+
+T = TypeVar("T")
+
+# What `erase` reports, in this order.
+ERASED = (
+    *("sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags"),
+    *("documents", "jobs", "keys", "items"),
+)
 
 
 class OwnerErased(ConflictError):  # noqa: N818 - not a failure: the write must be deleted too
@@ -301,7 +311,6 @@ def new_job(owner: Owner, kind: str, session_id: str, due_at: datetime) -> Job:
 
 
 def taken(job: Job, worker: str, until: datetime) -> Job:
-    """A job that a worker has leased."""
     return replace(job, attempts=job.attempts + 1, leased_by=worker, leased_until=until)
 
 
@@ -311,7 +320,6 @@ def holds(stored: Job | None, job: Job) -> bool:
 
 
 def extended(stored: Job, until: datetime) -> Job:
-    """A job with a longer lease."""
     return replace(stored, leased_until=until)
 
 
@@ -332,6 +340,26 @@ def failed(stored: Job, error: str, retry_at: datetime | None) -> Job:
 def handed_back(stored: Job) -> Job:
     """A job as it was before it was taken."""
     return replace(stored, attempts=stored.attempts - 1, leased_by="", leased_until=None, again_at=None)
+
+
+class LeasedJobs(ABC):
+    """What a worker says of a job that it has leased, for the job queue of any store."""
+
+    @abstractmethod
+    def change(self, job: Job, change: Callable[[Job], Job | None], /) -> bool:
+        """Write the next state of a job, or delete it; False, and nothing changes, if its lease is lost."""
+
+    def finish(self, job: Job) -> bool:
+        return self.change(job, finished)
+
+    def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
+        return self.change(job, lambda stored: failed(stored, error, retry_at))
+
+    def hand_back(self, job: Job) -> bool:
+        return self.change(job, handed_back)
+
+    def extend(self, job: Job, until: datetime) -> Job | None:
+        return extended(job, until) if self.change(job, lambda stored: extended(stored, until)) else None
 
 
 def in_order(jobs: Sequence[Job]) -> list[Job]:
@@ -368,10 +396,10 @@ def _when(planned: datetime | None, wished_for: datetime | None, *, postpone: bo
     return planned if wished_for is None else min(planned, wished_for)
 
 
-def by_topic(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    """Turns by the topic that they belong to; those without a topic are left out."""
-    found: dict[str, list[Turn]] = {}
-    for turn in turns:
-        if turn.topic_id:
-            found.setdefault(turn.topic_id, []).append(turn)
+def grouped(values: Iterable[T], key: Callable[[T], str | None]) -> dict[str, list[T]]:
+    """Values by their key, in order; those with an empty key are left out."""
+    found: dict[str, list[T]] = {}
+    for value in values:
+        if name := key(value):
+            found.setdefault(name, []).append(value)
     return found

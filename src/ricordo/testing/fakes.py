@@ -247,7 +247,6 @@ def a_document(document_id: str = "primer", chunk_count: int = 0, **fields: obje
 
 
 def some_chunks(document_id: str = "primer", count: int = 2, **fields: object) -> list[StoredChunk]:
-    """The passages of a document."""
     return [
         StoredChunk(f"{document_id}#{n}", document_id, n, f"Passage {n}.", **fields)  # type: ignore[arg-type]
         for n in range(count)
@@ -255,7 +254,6 @@ def some_chunks(document_id: str = "primer", count: int = 2, **fields: object) -
 
 
 def a_key(tenant_id: str, secret: str = "secret", **fields: object) -> ApiKey:
-    """A key to a tenant."""
     digest = sha256(f"{tenant_id} {secret}".encode()).hexdigest()
     given = {"id": secret, "user_id": None, "name": "a program", "digest": digest, "created_at": START, **fields}
     return ApiKey(tenant_id=tenant_id, **given)  # type: ignore[arg-type]

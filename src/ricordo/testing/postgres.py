@@ -186,7 +186,6 @@ def own_postgres_url(postgres_server: PostgresForTests) -> str:
 
 @pytest.fixture
 def postgres_store(postgres_url: str) -> Iterator[PostgresStore]:
-    """A store on an empty database."""
     store = PostgresStore(postgres_url)
     yield store
     store.close()

@@ -78,7 +78,6 @@ def refused_texts() -> st.SearchStrategy[str]:
 
 @cache
 def metadata() -> st.SearchStrategy[Json]:
-    """A JSON object."""
     numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
     leaves = st.none() | st.booleans() | numbers | st.text(characters(), max_size=20)
     keys = st.text(characters(), max_size=10)
@@ -95,7 +94,6 @@ def moments() -> st.SearchStrategy[datetime]:
 
 
 def owners() -> st.SearchStrategy[Owner]:
-    """Any owner."""
     return st.builds(Owner, tenant_id=ids(), user_id=ids())
 
 
@@ -222,7 +220,6 @@ def summaries(draw: st.DrawFn, session_id: str, last_turn: int) -> Summary:
 
 @st.composite
 def flags(draw: st.DrawFn, session_id: str) -> Flag:
-    """A flag on anything."""
     return Flag(
         id=draw(ids()),
         subject=draw(st.sampled_from(["message", "fact", "summary", "title", "tag", "chunk"])),
@@ -265,7 +262,6 @@ def documents(draw: st.DrawFn) -> tuple[Document, list[StoredChunk]]:
 
 @st.composite
 def api_keys(draw: st.DrawFn, tenant_id: str) -> ApiKey:
-    """A key to a tenant, or to one of its users."""
     return ApiKey(
         id=draw(ids()),
         tenant_id=tenant_id,

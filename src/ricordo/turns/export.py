@@ -106,7 +106,6 @@ def _is_lost(turn: Any) -> bool:
 
 
 def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> str:
-    """The session as Markdown."""
     lines = [f"# {' '.join((session.title or session.id).split())}", "", *_facts_of(session), ""]
     for turn in turns:
         lines += [f"## {turn.turn_number}", ""]
@@ -343,7 +342,6 @@ class SessionCounts:
         return _Counted() if known is None or removed else known
 
     def forget(self, owner: Owner) -> None:
-        """Drop the counts of an owner."""
         with self._lock:
             self._known.remove_where(lambda key: key[0] == owner)
 

@@ -13,6 +13,7 @@ from ricordo.errors import DamageError, RicordoError
 from ricordo.records.derived import FactChange, Topic, TopicChange, TopicShelf
 from ricordo.records.service import Damage, Repair
 from ricordo.records.turns import Owner, SessionInfo, Turn
+from ricordo.stores.write_rules import grouped
 from ricordo.topics.archive import attempts, recounted
 from ricordo.turns.verify import bad_summaries, every_session, every_summary, owners_of, verify
 
@@ -51,10 +52,7 @@ def _repair_topics(engine: Engine, session: SessionInfo) -> list[Damage]:
 
 def _corrected(shelf: TopicShelf, turns: Sequence[Turn]) -> tuple[TopicChange, list[str]]:
     """The change that corrects the topics of a session, and the problems that it corrects."""
-    of_topic: dict[str, list[Turn]] = {}
-    for turn in turns:
-        if turn.topic_id:
-            of_topic.setdefault(turn.topic_id, []).append(turn)
+    of_topic = grouped(turns, lambda turn: turn.topic_id)
     problems = []
     changed: list[Topic] = []
     removed = sorted(of_topic.keys() - {topic.id for topic in shelf.topics})

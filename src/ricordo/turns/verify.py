@@ -17,6 +17,7 @@ from ricordo.records.derived import Fact, Source, Summary, Topic
 from ricordo.records.service import Damage, Verification
 from ricordo.records.turns import Block, Owner, SessionInfo, Turn, checksum, turn_id_of
 from ricordo.stores.archive.block import unpack
+from ricordo.stores.write_rules import grouped
 from ricordo.topics.archive import messages_in
 
 EVERY = 2**53
@@ -60,7 +61,6 @@ def bad_summaries(engine: Engine, session: SessionInfo, where: str) -> Iterator[
 
 
 def every_summary(engine: Engine, session: SessionInfo) -> Sequence[Summary]:
-    """The summaries of a session."""
     return engine.store.people.summaries(session.owner, session_id=session.id, limit=EVERY)
 
 
@@ -145,19 +145,14 @@ def _topic_problems(engine: Engine, session: SessionInfo, checked: Sequence[Chec
     except RicordoError as error:
         yield f"its topics cannot be read: {error}"
         return
-    by_topic: dict[str, list[CheckedTurn]] = {}
-    by_block: dict[str, set[int]] = {}
-    for turn in checked:
-        if turn.topic_id:
-            by_topic.setdefault(turn.topic_id, []).append(turn)
-        if turn.block_id:
-            by_block.setdefault(turn.block_id, set()).add(turn.number)
+    by_topic = grouped(checked, lambda turn: turn.topic_id)
+    by_block = grouped(checked, lambda turn: turn.block_id)
     known = {topic.id for topic in shelf.topics}
     for topic_id in sorted(by_topic.keys() - known):
         yield f"{len(by_topic[topic_id])} turns belong to topic {topic_id!r}, which does not exist"
     for topic in shelf.topics:
         yield from _miscounted(topic, by_topic.get(topic.id, []))
-    yield from _misplaced(blocks, by_block)
+    yield from _misplaced(blocks, {name: {turn.number for turn in turns} for name, turns in by_block.items()})
 
 
 def _miscounted(topic: Topic, turns: Sequence[CheckedTurn]) -> Iterator[str]:

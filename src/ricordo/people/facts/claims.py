@@ -104,7 +104,6 @@ class Claim:
 
     @property
     def source(self) -> Source:
-        """The message and the quote."""
         return Source(self.said.id, self.said.session_id, self.quote)
 
 
@@ -237,7 +236,7 @@ def refusal_reason(candidate: Claim) -> str:
         return _clause_refusal(candidate)
     if is_order(candidate.text, candidate.language):
         return "an instruction or an address, not a claim"
-    if not _is_own_text(candidate.quote, said.text):
+    if not _is_within(candidate.quote, own_text(said.text)):
         return "the quote is not the user's own statement"
     return ""
 
@@ -283,10 +282,6 @@ def _is_line(text: str) -> bool:
         and len(text) <= MAX_CLAIM_LENGTH
         and not any(unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp") for c in text)
     )
-
-
-def _is_own_text(quote: str, text: str) -> bool:
-    return _is_within(quote, own_text(text))
 
 
 def _is_within(quote: str, flat: str) -> bool:

@@ -30,7 +30,7 @@ from ricordo.people.facts.statements import forget_commands
 from ricordo.people.summaries.condense import condense_now, write_session_summary
 from ricordo.people.summaries.summarise import SummaryWriter, writer_of
 from ricordo.records.derived import FACT_KINDS, Fact, FactChange, FactKind, KnownFacts, Source, Summary
-from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn, turn_id_of
+from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn, log_details, turn_id_of
 from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.safety.screen import origin_of, screen_of
 from ricordo.settings import SafetySettings
@@ -70,8 +70,7 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
     said = [each for each in asked if each.id not in excluded]
     found = extract_facts(said, model, ZoneInfo(engine.settings.profile.time_zone))
     if found.why:
-        details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
-        log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
+        log.warning("facts are read by patterns: %s", found.why, extra=log_details("facts", owner, session_id))
     claims = [clean for each in found.candidates if (clean := _redact_claim(each, engine.settings.safety))]
     # First, so that a crash after the merge loses no command.
     _forget_commanded(engine, owner, session.agent_id, commands)

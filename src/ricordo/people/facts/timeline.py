@@ -40,27 +40,22 @@ class Statement:
 
     @property
     def words(self) -> tuple[str, str]:
-        """The claim and its language."""
         language = self.fact.language if self.fact else self.candidate.language if self.candidate else ""
         return self.text, language
 
     @property
     def kind(self) -> FactKind:
-        """The kind of claim."""
         return self.fact.kind if self.fact else self.candidate.kind if self.candidate else "other"
 
     def digest(self, about: str) -> str:
-        """The digest of the claim."""
         return self.fact.digest if self.fact else claim_digest(self.kind, about, *self.words)
 
     @property
     def made_by(self) -> str:
-        """The extractor of the claim."""
         return self.fact.made_by if self.fact else self.candidate.made_by if self.candidate else ""
 
     @property
     def source(self) -> Source | None:
-        """The message and the quote."""
         if self.candidate:
             return self.candidate.source
         assert self.fact is not None

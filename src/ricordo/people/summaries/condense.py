@@ -63,7 +63,6 @@ class SessionSizes:
         return tokens
 
     def forget(self, owner: Owner) -> None:
-        """Drop the cached sizes of an owner."""
         with self._lock:
             self._known.remove_where(lambda key: key[0] == owner)
 
@@ -219,7 +218,8 @@ def write_session_summary(
     made = summarise_session(redacted, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
-    moment, origin = _last_turn_time(turns, session), least_trusted(_origins(turns))
+    moment = max((turn.created_at for turn in turns), default=session.last_active_at)  # not when it was written
+    origin = least_trusted(_origins(turns))
     summary = replace(_summary(engine, made, "session", turns[-1], moment, origin), agent_id=session.agent_id)
     if not store_summary(engine, owner, summary, turns, unfit):
         again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
@@ -237,11 +237,6 @@ def _without_open_turn(turns: Sequence["Turn"]) -> Sequence["Turn"]:
     return turns[:-1] if answers and turns[-1].is_open else turns
 
 
-def _last_turn_time(turns: Sequence["Turn"], session: "SessionInfo") -> datetime:
-    """The date of the last turn: a summary is dated by the conversation, not by when it was written."""
-    return max((turn.created_at for turn in turns), default=session.last_active_at)
-
-
 class Untitled:
     """Sessions for which no title was found, with their number of turns, so that the same turns are not tried again."""
 
@@ -257,7 +252,6 @@ class Untitled:
         self._looked_at.put((owner, session_id), turns)
 
     def forget(self, owner: Owner) -> None:
-        """Drop the entries of an owner."""
         self._looked_at.remove_where(lambda key: key[0] == owner)
 
 

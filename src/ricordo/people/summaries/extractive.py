@@ -231,7 +231,6 @@ def rank_found_details(
 
 
 def _earlier_sentences(before: SummaryParts) -> Iterable[Sentence]:
-    """The sentences of the earlier summary."""
     for line in before.lines:
         speaker, words = split_speaker(line)
         for text in quotable_sentences(words):

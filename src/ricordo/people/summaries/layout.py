@@ -36,7 +36,6 @@ class SummaryParts:
     left_out: int = 0
 
     def text(self, wording: "SummaryWording") -> str:
-        """The summary as text."""
         return "\n".join([*self.lines, *self._tail(wording)])
 
     def _tail(self, wording: "SummaryWording") -> list[str]:

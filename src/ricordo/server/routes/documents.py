@@ -26,6 +26,7 @@ from ricordo.errors import NotFoundError, ValidationError
 from ricordo.imports.json_stream import ITEM_FORMAT, OWN
 from ricordo.imports.read import own_documents
 from ricordo.imports.run import as_import, import_path
+from ricordo.imports.sources import LOCKED
 from ricordo.memory import Memory
 from ricordo.records.service import Document
 from ricordo.records.turns import Owner, library_of
@@ -296,7 +297,9 @@ class FileImport:
             progress=lambda done, total: progress({"documents": 0, "bytes": done, "total_bytes": total}),
         )
         if result.format == "unknown":
-            raise ValidationError("format", result.errors[0] if result.errors else "the file holds no conversations")
+            first = result.problems[0] if result.problems else None
+            code = "file_locked" if first and first.problem == LOCKED else "import_unknown"
+            raise ValidationError("format", str(first or "the file holds no conversations"), code=code)
         return self._report(result.format, result)
 
     def _report(self, format: str, result: Any) -> dict[str, Any]:  # noqa: A002 - the public name

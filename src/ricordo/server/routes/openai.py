@@ -1,7 +1,7 @@
 """Routes in OpenAI's format: models, chat completions with memory, and embeddings, for any OpenAI client.
 
-The last user message is the question; `ricordo.server.completions` composes the prompt around it. One of the configured
-models answers, or else the reader.
+The last user message is the question; `ricordo.server.openai_completions` composes the prompt around it. One of the
+configured models answers, or else the reader.
 """
 
 import base64
@@ -14,14 +14,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from ricordo.chat.response import ChatResponse
 from ricordo.errors import LLMError, ValidationError
 from ricordo.limits import check_project, check_text
 from ricordo.recall.embedders import EmbedderError
-from ricordo.server.completions import CompletionRequest, begin, prepare
 from ricordo.server.idempotency import id_for
+from ricordo.server.openai_completions import CompletionRequest, begin, prepare
 from ricordo.server.openai_objects import (
     COMPLETIONS,
     CompletionOut,
@@ -33,6 +33,7 @@ from ricordo.server.openai_objects import (
     ModelOut,
     ModelsOut,
     ObjectList,
+    OpenAIBody,
     StoredObject,
     StoredObjects,
     check_pairs,
@@ -61,19 +62,15 @@ def _check_content(content: Any) -> Any:
     return content
 
 
-class OpenAIMessage(BaseModel):
+class OpenAIMessage(OpenAIBody):
     """A message in OpenAI's format."""
-
-    model_config = ConfigDict(extra="allow")
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Annotated[Any, AfterValidator(_check_content)] = None
 
 
-class CompletionIn(BaseModel):
+class CompletionIn(OpenAIBody):
     """A request in OpenAI's format; other fields are passed on to the model."""
-
-    model_config = ConfigDict(extra="allow")
 
     model: str = ANY_MODEL[0]
     messages: Annotated[list[OpenAIMessage], Field(min_length=1)]
@@ -90,10 +87,8 @@ class CompletionIn(BaseModel):
     store: bool | None = None
 
 
-class EmbeddingsIn(BaseModel):
+class EmbeddingsIn(OpenAIBody):
     """A request for embeddings in OpenAI's format."""
-
-    model_config = ConfigDict(extra="allow")
 
     model: str = ANY_MODEL[0]
     input: Any

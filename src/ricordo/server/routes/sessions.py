@@ -121,13 +121,8 @@ def change(session_id: str, body: chat.SessionPatch, user: UserDep) -> dict[str,
         kept = {key: value for key, value in info.metadata.items() if key == FEEDBACK}
         own = {key: value for key, value in info.metadata.items() if key not in (ARCHIVED, FEEDBACK)}
         metadata = (own if body.metadata is None else body.metadata) | kept | ({ARCHIVED: True} if hidden else {})
-    changed = user.session(session_id).update(
-        title=body.title,
-        tags=body.tags,
-        metadata=metadata,
-        document_ids=body.document_ids,
-        project=body.project,
-    )
+    fields = body.model_dump(include={"title", "tags", "document_ids", "project"})
+    changed = user.session(session_id).update(**fields, metadata=metadata)
     return session_out(changed, opening_of(user.memory.store, changed))
 
 
@@ -160,14 +155,7 @@ def add(session_id: str, body: chat.MessageIn, user: UserDep, idempotency_key: K
         if body.importance is not None:
             raise ValidationError("importance", "belongs to a turn; give query and response")
         message = session.add_message(
-            body.role,
-            body.content,
-            created_at=body.created_at,
-            chunk_ids=body.chunk_ids,
-            metadata=body.metadata,
-            tool_calls=body.tool_calls,
-            tool_call_id=body.tool_call_id,
-            name=body.name,
+            **body.model_dump(exclude={"query", "response", "turn_id", "importance", "user_id"})
         )
         user.service.jobs.note(user.owner, session.id)
         return as_json(message)

@@ -187,7 +187,6 @@ class ByteReader:
         return len(self._bytes) - self._at
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes."""
         at, end = self._at, self._at + size
         if end > len(self._bytes):
             raise ValueError(f"{size} bytes expected, {self.left} left")
@@ -199,7 +198,6 @@ class ByteReader:
         return self.numbers(1)[0]
 
     def numbers(self, count: int) -> list[int]:
-        """The next `count` numbers."""
         raw, at, found = self._bytes, self._at, []
         try:
             for _ in range(count):

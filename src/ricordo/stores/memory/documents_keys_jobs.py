@@ -12,16 +12,12 @@ from ricordo.records.service import ApiKey, Document, Job, JobStats, SessionStat
 from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
 from ricordo.stores.items import end_of
-from ricordo.stores.memory.owner_data import ItemKey, MemoryData, OwnerData
+from ricordo.stores.memory.owner_data import ItemKey, MemoryData, MemoryPart, OwnerData
 from ricordo.stores.service_protocols import ItemTransaction
 
 
-class MemoryDocuments:
+class MemoryDocuments(MemoryPart):
     """Documents and their chunks."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
 
     def put(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
         write_rules.check_document(document, chunks)
@@ -70,12 +66,8 @@ class MemoryDocuments:
             return len(known)
 
 
-class MemoryKeys:
+class MemoryKeys(MemoryPart):
     """API keys, by digest."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
 
     def put(self, key: ApiKey) -> None:
         with self._lock:
@@ -115,12 +107,8 @@ class MemoryKeys:
         return len(gone)
 
 
-class MemoryJobs:
+class MemoryJobs(MemoryPart, write_rules.LeasedJobs):
     """The job queue, and leases."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
         wish = write_rules.new_job(owner, kind, session_id, due_at)
@@ -147,28 +135,18 @@ class MemoryJobs:
                 self._data.of(job.owner).jobs[job.kind, job.session_id] = job
             return taken
 
-    def finish(self, job: Job) -> bool:
+    def change(self, job: Job, change: Callable[[Job], Job | None], /) -> bool:
         with self._lock:
-            stored = self._held(job)
-            return stored is not None and self._put_job(job, write_rules.finished(stored))
-
-    def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
-        with self._lock:
-            stored = self._held(job)
-            return stored is not None and self._put_job(job, write_rules.failed(stored, error, retry_at))
-
-    def hand_back(self, job: Job) -> bool:
-        with self._lock:
-            stored = self._held(job)
-            return stored is not None and self._put_job(job, write_rules.handed_back(stored))
-
-    def extend(self, job: Job, until: datetime) -> Job | None:
-        with self._lock:
-            stored = self._held(job)
-            if stored is None:
-                return None
-            self._put_job(job, write_rules.extended(stored, until))
-            return write_rules.extended(job, until)
+            jobs, place = self._data.of(job.owner).jobs, (job.kind, job.session_id)
+            stored = jobs.get(place)
+            if stored is None or not write_rules.holds(stored, job):
+                return False
+            after = change(stored)
+            if after is None:
+                del jobs[place]
+            else:
+                jobs[place] = after
+            return True
 
     def page(self, owner: Owner) -> Sequence[Job]:
         with self._lock:
@@ -195,18 +173,6 @@ class MemoryJobs:
             del self._data.leases[name]
             return True
 
-    def _held(self, job: Job) -> Job | None:
-        stored = self._data.of(job.owner).jobs.get((job.kind, job.session_id))
-        return stored if write_rules.holds(stored, job) else None
-
-    def _put_job(self, job: Job, after: Job | None) -> bool:
-        jobs = self._data.of(job.owner).jobs
-        if after is None:
-            del jobs[job.kind, job.session_id]
-        else:
-            jobs[job.kind, job.session_id] = after
-        return True
-
 
 def _age(document: Document) -> tuple[datetime, str]:
     return document.created_at, document.id
@@ -215,12 +181,11 @@ def _age(document: Document) -> tuple[datetime, str]:
 T = TypeVar("T")
 
 
-class MemoryItems:
+class MemoryItems(MemoryPart):
     """Items of adapters. A transaction works on a copy of the owner's items, which replaces them at its end."""
 
     def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
+        super().__init__(data)
         self._exclusive = Lock()
 
     def read(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:

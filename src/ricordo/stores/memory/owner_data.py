@@ -42,7 +42,6 @@ class MemorySession:
         return bisect_left(self.turns, number, key=lambda turn: turn.turn_number)
 
     def at(self, number: int) -> Turn | None:
-        """The turn of that number."""
         found = self.turns[self.position(number) :][:1]
         return found[0] if found and found[0].turn_number == number else None
 
@@ -123,7 +122,7 @@ class MemorySession:
 
     def change_topics(self, turns: Iterable[Turn], change: Callable[[Topic, list[Turn]], Topic]) -> None:
         """Change the figures of the topics of these turns."""
-        groups = write_rules.by_topic(turns)
+        groups = write_rules.grouped(turns, lambda turn: turn.topic_id)
         changed = tuple(change(topic, groups[topic.id]) for topic in self.shelf.topics if topic.id in groups)
         if changed:
             self.shelf = topic_rules.shelf_after(self.shelf, TopicChange(self.shelf.revision, put=changed))
@@ -165,7 +164,6 @@ class OwnerData:
         return not (self.sessions or self.documents or self.items or any_fact)
 
     def find(self, turn_id: str) -> Turn | None:
-        """One turn by id."""
         for session in self.sessions.values():
             for turn in reversed(session.turns):
                 if turn.id == turn_id:
@@ -203,9 +201,15 @@ class MemoryData:
             write_rules.check_not_erased(owner, acknowledged_at, self.erasures.get(owner.key))
 
     def session(self, owner: Owner, session_id: str) -> MemorySession | None:
-        """One session with everything in it."""
         return self.of(owner).sessions.get(session_id)
 
     def of_tenant(self, tenant_id: str) -> list[OwnerData]:
-        """The data of every owner of a tenant."""
         return [data for data in self.by_owner.values() if data.owner.tenant_id == tenant_id]
+
+
+class MemoryPart:
+    """A part of the reference store: a view of its data."""
+
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._lock = data.lock

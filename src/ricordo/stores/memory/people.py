@@ -17,15 +17,11 @@ from ricordo.records.derived import (
 from ricordo.records.turns import Block, IndexedTurn, Owner, TurnVectors
 from ricordo.stores import topic_rules, write_rules
 from ricordo.stores.derived_rows import indexed_turn
-from ricordo.stores.memory.owner_data import MemoryData, MemorySession, OwnerData
+from ricordo.stores.memory.owner_data import MemoryPart, MemorySession, OwnerData
 
 
-class MemoryPeople:
+class MemoryPeople(MemoryPart):
     """Facts, summaries and flags."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
 
     def agents(self, owner: Owner) -> Sequence[str]:
         with self._lock:
@@ -164,12 +160,8 @@ def unlearn(data: OwnerData, session_id: str) -> int:
     return len(unlearned.gone)
 
 
-class MemoryTopics:
+class MemoryTopics(MemoryPart):
     """Topics and blocks of sessions."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
         with self._lock:
@@ -235,12 +227,8 @@ class MemoryTopics:
             return len(due)
 
 
-class MemoryVectors:
+class MemoryVectors(MemoryPart):
     """Vectors of turns."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
 
     def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         with self._lock:

@@ -20,16 +20,12 @@ from ricordo.records.turns import (
     the_message,
 )
 from ricordo.stores import write_rules
-from ricordo.stores.memory.owner_data import MemoryData, MemorySession
+from ricordo.stores.memory.owner_data import MemoryPart, MemorySession
 from ricordo.stores.memory.people import forget_flags, unlearn
 
 
-class MemoryTurns:
+class MemoryTurns(MemoryPart):
     """Turns with their receipts."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
 
     def append(
         self,
@@ -166,12 +162,8 @@ class MemoryTurns:
             return len(found)
 
 
-class MemorySessions:
+class MemorySessions(MemoryPart):
     """The sessions of an owner."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        self._lock = data.lock
 
     def get(self, owner: Owner, session_id: str) -> SessionInfo | None:
         with self._lock:

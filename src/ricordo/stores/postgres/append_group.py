@@ -152,7 +152,6 @@ class _Numbered:
         self.taken: Iterable[Row] = transaction.send(sql.NEXT_NUMBERS, values)
 
     def finish(self, transaction: Transaction) -> None:
-        """Insert the turns."""
         last: dict[str, int] = dict(self.taken)
         self._number({name: last[name] - len(new) for name, new in self.sessions if name in last})
         rows = self._rows()

@@ -3,31 +3,18 @@
 Each statement names the owner, as in `turn_statements`.
 """
 
-from ricordo.stores.derived_rows import (
-    BLOCK_COLUMNS,
-    FACT_COLUMNS,
-    FLAG_COLUMNS,
-    INDEXED_COLUMNS,
-    SUMMARY_COLUMNS,
-    TOPIC_COLUMNS,
-)
-from ricordo.stores.postgres.turn_statements import placeholders
+from ricordo.stores.derived_rows import BLOCK_ROWS, FACT_ROWS, FLAG_ROWS, INDEXED_COLUMNS, SUMMARY_ROWS, TOPIC_ROWS
+from ricordo.stores.postgres.turn_statements import OF_SESSION, of_sessions, placeholders
 
 _VECTOR_COLUMNS = "session_id, turn_number, embedder, checksum, body, words"
 _INDEXED = ", ".join(f"t.{name}" for name in INDEXED_COLUMNS.split(", "))
-_FACT = ", ".join(f"f.{name}" for name in FACT_COLUMNS.split(", "))
-_SET_FACT = ", ".join(f"{name} = excluded.{name}" for name in FACT_COLUMNS.split(", ")[2:])
-
-
-def _overwritten(columns: str, *, key: str) -> str:
-    return ", ".join(f"{name} = excluded.{name}" for name in columns.split(", ") if name != key)
-
+_FACT = ", ".join(f"f.{name}" for name in FACT_ROWS.columns.split(", "))
 
 # -- topics ------------------------------------------------------------------------------------------------------
 
 # The counters of a session's topics with every topic, in one snapshot: a row without a topic if there is none.
 TOPICS = f"""
-    SELECT s.topics_through, s.topics_revision, {", ".join(f"t.{name}" for name in TOPIC_COLUMNS.split(", "))}
+    SELECT s.topics_through, s.topics_revision, {", ".join(f"t.{name}" for name in TOPIC_ROWS.columns.split(", "))}
     FROM ricordo.sessions AS s
     LEFT JOIN ricordo.topics AS t ON t.owner = %(owner)s AND t.session_id = s.session_id
     WHERE s.owner = %(owner)s AND s.session_id = %(session_id)s
@@ -35,29 +22,22 @@ TOPICS = f"""
 """
 
 # Changes no row if the topics were written since they were read; locks the session.
-MOVE_TOPICS = """
+MOVE_TOPICS = f"""
     UPDATE ricordo.sessions SET
         topics_revision = topics_revision + 1,
         topics_through = coalesce(%(through)s::bigint, topics_through)
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topics_revision = %(revision)s
+    WHERE {OF_SESSION} AND topics_revision = %(revision)s
     RETURNING topics_revision
 """
 
-TOUCH_TOPICS = """
-    UPDATE ricordo.sessions SET topics_revision = topics_revision + 1
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
-"""
+TOUCH_TOPICS = f"UPDATE ricordo.sessions SET topics_revision = topics_revision + 1 WHERE {OF_SESSION}"
 
 PUT_TOPIC = f"""
-    INSERT INTO ricordo.topics (owner, session_id, {TOPIC_COLUMNS})
-    VALUES (%(owner)s, %(session_id)s, {placeholders(TOPIC_COLUMNS)})
-    ON CONFLICT (owner, session_id, topic_id) DO UPDATE SET {_overwritten(TOPIC_COLUMNS, key="topic_id")}
+    INSERT INTO ricordo.topics {TOPIC_ROWS.by_name("owner", "session_id")}
+    ON CONFLICT (owner, session_id, topic_id) DO UPDATE SET {TOPIC_ROWS.overwritten("topic_id")}
 """
 
-DELETE_TOPICS_BY_ID = """
-    DELETE FROM ricordo.topics
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = ANY(%(topic_ids)s::text[])
-"""
+DELETE_TOPICS_BY_ID = f"DELETE FROM ricordo.topics WHERE {OF_SESSION} AND topic_id = ANY(%(topic_ids)s::text[])"
 
 # A turn leaves the topic that it had; its number goes to the new one with ADD_TO_TOPICS.
 LEAVE_TOPICS = """
@@ -90,10 +70,7 @@ UNASSIGN_TURNS = """
       AND t.topic_id = x.topic_id
 """
 
-EMPTY_TOPICS = """
-    DELETE FROM ricordo.topic_turns
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = ANY(%(topic_ids)s::text[])
-"""
+EMPTY_TOPICS = f"DELETE FROM ricordo.topic_turns WHERE {OF_SESSION} AND topic_id = ANY(%(topic_ids)s::text[])"
 
 # Single turns that were deleted.
 DELETE_FROM_TOPICS = """
@@ -103,15 +80,11 @@ DELETE_FROM_TOPICS = """
       AND x.topic_id = gone.topic_id AND x.turn_number = gone.turn_number
 """
 
-DELETE_TOPIC_TURNS = """
-    DELETE FROM ricordo.topic_turns WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
+DELETE_TOPIC_TURNS = of_sessions("topic_turns")
 
-ERASE_TOPIC_TURNS = "DELETE FROM ricordo.topic_turns WHERE owner = %(owner)s"
-
-TURNS_OF_TOPIC = """
+TURNS_OF_TOPIC = f"""
     SELECT turn_number FROM ricordo.topic_turns
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = %(topic_id)s
+    WHERE {OF_SESSION} AND topic_id = %(topic_id)s
     ORDER BY turn_number
 """
 
@@ -122,68 +95,62 @@ TOPICS_WITH_TURNS = """
         WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.topic_id = asked.topic_id)
 """
 
-MESSAGES_OF_TURNS = """
+MESSAGES_OF_TURNS = f"""
     SELECT turn_number, (query IS NOT NULL OR query_tokens > 0)::int + (answered_at IS NOT NULL)::int
     FROM ricordo.turns
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+    WHERE {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])
 """
 
 # -- archive -----------------------------------------------------------------------------------------------------
 
-ADD_BLOCK = f"""
-    INSERT INTO ricordo.blocks (owner, session_id, {BLOCK_COLUMNS})
-    VALUES (%(owner)s, %(session_id)s, {placeholders(BLOCK_COLUMNS)})
-"""
+ADD_BLOCK = f"INSERT INTO ricordo.blocks {BLOCK_ROWS.by_name('owner', 'session_id')}"
 
-REWRITE_BLOCK = """
+REWRITE_BLOCK = f"""
     UPDATE ricordo.blocks SET turn_numbers = %(turn_numbers)s, body = %(body)s
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = %(block_id)s
+    WHERE {OF_SESSION} AND block_id = %(block_id)s
 """
 
-DELETE_BLOCK = """
-    DELETE FROM ricordo.blocks
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = %(block_id)s
-"""
+DELETE_BLOCK = f"DELETE FROM ricordo.blocks WHERE {OF_SESSION} AND block_id = %(block_id)s"
 
 BLOCKS = f"""
-    SELECT {BLOCK_COLUMNS} FROM ricordo.blocks
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    SELECT {BLOCK_ROWS.columns} FROM ricordo.blocks
+    WHERE {OF_SESSION}
       AND (%(topic_id)s::text IS NULL OR topic_id = %(topic_id)s::text)
     ORDER BY created_at, block_id
 """
 
 BLOCKS_BY_ID = f"""
-    SELECT {BLOCK_COLUMNS} FROM ricordo.blocks
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = ANY(%(block_ids)s::text[])
+    SELECT {BLOCK_ROWS.columns} FROM ricordo.blocks
+    WHERE {OF_SESSION} AND block_id = ANY(%(block_ids)s::text[])
 """
 
-TURNS_IN_BLOCKS = """
+TURNS_IN_BLOCKS = f"""
     SELECT block_id, turn_id, turn_number FROM ricordo.turns
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+    WHERE {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])
       AND block_id IS NOT NULL
 """
 
 # Drops the plain text and nothing else. Whether that is allowed is decided before.
-ARCHIVE_TURNS = """
+ARCHIVE_TURNS = f"""
     UPDATE ricordo.turns SET query = NULL, response = NULL, details = NULL, block_id = %(block_id)s
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+    WHERE {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])
 """
 
-REHYDRATE_TURN = """
+REHYDRATE_TURN = f"""
     UPDATE ricordo.turns SET query = %(query)s, response = %(response)s, details = %(details)s
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s
+    WHERE {OF_SESSION} AND turn_number = %(turn_number)s
 """
 
 # The plain text is in the row, and in no block.
-LEAVE_BLOCK = """
+LEAVE_BLOCK = f"""
     UPDATE ricordo.turns SET query = %(query)s, block_id = NULL
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s
+    WHERE {OF_SESSION} AND turn_number = %(turn_number)s
 """
 
 # Before a block is deleted: turns with plain text may be packed again, the others stay marked as damaged.
-DETACH_FROM_BLOCK = """
+DETACH_FROM_BLOCK = f"""
     UPDATE ricordo.turns SET block_id = NULL
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+    WHERE {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])
       AND block_id = %(block_id)s AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
 """
 
@@ -196,9 +163,9 @@ VECTORS = """
     ORDER BY session_id, turn_number LIMIT %(limit)s
 """
 
-SESSION_VECTORS = """
+SESSION_VECTORS = f"""
     SELECT session_id, turn_number, checksum, body, coalesce(words, '') FROM ricordo.traces
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND embedder = %(embedder)s
+    WHERE {OF_SESSION} AND embedder = %(embedder)s
       AND turn_number > %(turn_number)s
     ORDER BY turn_number LIMIT %(limit)s
 """
@@ -223,7 +190,7 @@ PUT_VECTORS = f"""
     SELECT %(owner)s, {placeholders(_VECTOR_COLUMNS)}
     WHERE EXISTS (
         SELECT FROM ricordo.turns
-        WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s)
+        WHERE {OF_SESSION} AND turn_number = %(turn_number)s)
     ON CONFLICT (owner, session_id, turn_number, embedder)
         DO UPDATE SET checksum = excluded.checksum, body = excluded.body, words = excluded.words
 """
@@ -262,8 +229,8 @@ NEXT_FACTS_REVISION = """
 """
 
 PUT_FACT = f"""
-    INSERT INTO ricordo.facts (owner, {FACT_COLUMNS}) VALUES (%(owner)s, {placeholders(FACT_COLUMNS)})
-    ON CONFLICT (owner, agent_id, fact_id) DO UPDATE SET {_SET_FACT}
+    INSERT INTO ricordo.facts {FACT_ROWS.by_name()}
+    ON CONFLICT (owner, agent_id, fact_id) DO UPDATE SET {FACT_ROWS.overwritten("agent_id", "fact_id")}
 """
 
 DELETE_FACTS = """
@@ -272,19 +239,17 @@ DELETE_FACTS = """
     WHERE f.owner = %(owner)s AND f.agent_id = gone.agent_id AND f.fact_id = gone.fact_id
 """
 
-LEARNED_THROUGH = """
-    SELECT learned_through FROM ricordo.sessions WHERE owner = %(owner)s AND session_id = %(session_id)s
-"""
+LEARNED_THROUGH = f"SELECT learned_through FROM ricordo.sessions WHERE {OF_SESSION}"
 
-MOVE_LEARNED = """
+MOVE_LEARNED = f"""
     UPDATE ricordo.sessions SET learned_through = greatest(learned_through, least(%(through)s, last_turn))
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE {OF_SESSION}
 """
 
 # -- summaries ---------------------------------------------------------------------------------------------------
 
 SUMMARIES = f"""
-    SELECT {SUMMARY_COLUMNS} FROM ricordo.summaries
+    SELECT {SUMMARY_ROWS.columns} FROM ricordo.summaries
     WHERE owner = %(owner)s
       AND (%(session_id)s::text IS NULL OR session_id = %(session_id)s::text)
       AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
@@ -292,14 +257,9 @@ SUMMARIES = f"""
     ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT %(limit)s
 """
 
-ADD_SUMMARY = f"""
-    INSERT INTO ricordo.summaries (owner, {SUMMARY_COLUMNS}) VALUES (%(owner)s, {placeholders(SUMMARY_COLUMNS)})
-    ON CONFLICT DO NOTHING
-"""
+ADD_SUMMARY = f"INSERT INTO ricordo.summaries {SUMMARY_ROWS.by_name()} ON CONFLICT DO NOTHING"
 
-DELETE_SUMMARIES = """
-    DELETE FROM ricordo.summaries WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
+DELETE_SUMMARIES = of_sessions("summaries")
 
 DELETE_SUMMARIES_BY_ID = """
     DELETE FROM ricordo.summaries WHERE owner = %(owner)s AND summary_id = ANY(%(summary_ids)s::text[])
@@ -308,19 +268,16 @@ DELETE_SUMMARIES_BY_ID = """
 # -- flags -------------------------------------------------------------------------------------------------------
 
 FLAGS = f"""
-    SELECT {FLAG_COLUMNS} FROM ricordo.flags
+    SELECT {FLAG_ROWS.columns} FROM ricordo.flags
     WHERE owner = %(owner)s AND (%(state)s::text IS NULL OR state = %(state)s::text)
     ORDER BY created_at DESC, flag_id DESC LIMIT %(limit)s
 """
 
-ADD_FLAG = f"""
-    INSERT INTO ricordo.flags (owner, {FLAG_COLUMNS}) VALUES (%(owner)s, {placeholders(FLAG_COLUMNS)})
-    ON CONFLICT DO NOTHING
-"""
+ADD_FLAG = f"INSERT INTO ricordo.flags {FLAG_ROWS.by_name()} ON CONFLICT DO NOTHING"
 
 SET_FLAG = f"""
     UPDATE ricordo.flags SET state = %(state)s WHERE owner = %(owner)s AND flag_id = %(flag_id)s
-    RETURNING {FLAG_COLUMNS}
+    RETURNING {FLAG_ROWS.columns}
 """
 
 DELETE_FLAGS_ON_FACTS = """
@@ -346,25 +303,3 @@ DELETE_FLAGS = """
     WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
       AND NOT (subject = 'fact' AND subject_id IN (SELECT fact_id FROM ricordo.facts WHERE owner = %(owner)s))
 """
-
-# -- deleting ----------------------------------------------------------------------------------------------------
-
-DELETE_VECTORS = """
-    DELETE FROM ricordo.traces WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-DELETE_TOPICS = """
-    DELETE FROM ricordo.topics WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-DELETE_BLOCKS = """
-    DELETE FROM ricordo.blocks WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-ERASE_VECTORS = "DELETE FROM ricordo.traces WHERE owner = %(owner)s"
-ERASE_TOPICS = "DELETE FROM ricordo.topics WHERE owner = %(owner)s"
-ERASE_BLOCKS = "DELETE FROM ricordo.blocks WHERE owner = %(owner)s"
-ERASE_FACTS = "DELETE FROM ricordo.facts WHERE owner = %(owner)s"
-ERASE_FACT_REVISIONS = "DELETE FROM ricordo.people WHERE owner = %(owner)s"
-ERASE_SUMMARIES = "DELETE FROM ricordo.summaries WHERE owner = %(owner)s"
-ERASE_FLAGS = "DELETE FROM ricordo.flags WHERE owner = %(owner)s"

@@ -4,6 +4,7 @@ In: the URL of the coordinator. Out: every table with users' data is distributed
 transaction; running it again changes nothing. `plan` decides which statements are missing, `distribute` runs them.
 """
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import psycopg
@@ -106,9 +107,6 @@ def plan(connection: psycopg.Connection, location: str, shards: int | None = Non
 
 def _check(url: str) -> None:
     """Read as the application does, so that a worker that refuses its role is noticed now."""
-    store = PostgresStore(url, pool_size=1)
-    try:
+    with closing(PostgresStore(url, pool_size=1)) as store:
         list(store.owners("ricordo"))
         store.sessions.marks(Owner("ricordo", "ricordo"))
-    finally:
-        store.close()

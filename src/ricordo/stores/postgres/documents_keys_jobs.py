@@ -12,58 +12,39 @@ from typing import Any
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
-from ricordo.stores.derived_rows import (
-    CHUNK_COLUMNS,
-    DOCUMENT_COLUMNS,
-    JOB_COLUMNS,
-    KEY_COLUMNS,
-    chunk_to_row,
-    document_to_row,
-    job_to_row,
-    key_to_row,
-    row_to_chunk,
-    row_to_document,
-    row_to_job,
-    row_to_key,
-)
+from ricordo.stores.derived_rows import CHUNK_ROWS, DOCUMENT_ROWS, JOB_ROWS, KEY_ROWS
 from ricordo.stores.postgres.people import add_owner, delete_idle_owner, first_row, lock_owner
-from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint, named
-from ricordo.stores.postgres.turn_statements import placeholders
+from ricordo.stores.postgres.transaction import LONG_TIMEOUT, PostgresPart, Row, Transaction, as_bigint, script
+from ricordo.stores.postgres.turn_statements import OF_SESSION
 from ricordo.stores.turn_rows import ENDLESS, micros
 
 Values = dict[str, Any]
 
-_SET_JOB = ", ".join(f"{name} = excluded.{name}" for name in JOB_COLUMNS.split(", ")[2:])
-
 # -- documents ---------------------------------------------------------------------------------------------------
 
 DOCUMENT = f"""
-    SELECT {DOCUMENT_COLUMNS} FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s
+    SELECT {DOCUMENT_ROWS.columns} FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s
 """
 
 DOCUMENTS = f"""
-    SELECT {DOCUMENT_COLUMNS} FROM ricordo.documents
+    SELECT {DOCUMENT_ROWS.columns} FROM ricordo.documents
     WHERE owner = %(owner)s AND (created_at, document_id) < (%(created_at)s, %(document_id)s::text)
     ORDER BY created_at DESC, document_id DESC LIMIT %(limit)s
 """
 
-ADD_DOCUMENT = f"""
-    INSERT INTO ricordo.documents (owner, {DOCUMENT_COLUMNS}) VALUES (%(owner)s, {placeholders(DOCUMENT_COLUMNS)})
-"""
+ADD_DOCUMENT = f"INSERT INTO ricordo.documents {DOCUMENT_ROWS.by_name()}"
 
 DELETE_DOCUMENT = "DELETE FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s"
 
-ADD_CHUNK = f"""
-    INSERT INTO ricordo.chunks (owner, {CHUNK_COLUMNS}) VALUES (%(owner)s, {placeholders(CHUNK_COLUMNS)})
-"""
+ADD_CHUNK = f"INSERT INTO ricordo.chunks {CHUNK_ROWS.by_name()}"
 
 CHUNKS = f"""
-    SELECT {CHUNK_COLUMNS} FROM ricordo.chunks
+    SELECT {CHUNK_ROWS.columns} FROM ricordo.chunks
     WHERE owner = %(owner)s AND (%(document_ids)s::text[] IS NULL OR document_id = ANY(%(document_ids)s::text[]))
     ORDER BY document_id, position
 """
 
-CHUNK = f"SELECT {CHUNK_COLUMNS} FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = %(chunk_id)s"
+CHUNK = f"SELECT {CHUNK_ROWS.columns} FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = %(chunk_id)s"
 
 EXISTING_CHUNKS = """
     SELECT chunk_id FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = ANY(%(chunk_ids)s::text[])
@@ -79,9 +60,7 @@ SET_VECTORS = """
 
 # -- keys --------------------------------------------------------------------------------------------------------
 
-ADD_KEY = f"""
-    INSERT INTO ricordo.api_keys (owner, {KEY_COLUMNS}) VALUES (%(owner)s, {placeholders(KEY_COLUMNS)})
-"""
+ADD_KEY = f"INSERT INTO ricordo.api_keys {KEY_ROWS.by_name()}"
 
 REVOKE_KEY = """
     UPDATE ricordo.api_keys SET revoked_at = %(now)s
@@ -96,23 +75,20 @@ KEY_USED = """
 # -- jobs and leases ---------------------------------------------------------------------------------------------
 
 # An erasure of the owner waits until the job is committed, and deletes it; writers of the session do not wait.
-SHARE_SESSION = """
-    SELECT session_id FROM ricordo.sessions
-    WHERE owner = %(owner)s AND session_id = %(session_id)s FOR KEY SHARE
-"""
+SHARE_SESSION = f"SELECT session_id FROM ricordo.sessions WHERE {OF_SESSION} FOR KEY SHARE"
 
 LOCK_JOB = f"""
-    SELECT {JOB_COLUMNS} FROM ricordo.jobs
+    SELECT {JOB_ROWS.columns} FROM ricordo.jobs
     WHERE owner = %(owner)s AND kind = %(kind)s AND session_id = %(session_id)s FOR UPDATE
 """
 
-JOBS = f"SELECT {JOB_COLUMNS} FROM ricordo.jobs WHERE owner = %(owner)s ORDER BY kind, session_id"
+JOBS = f"SELECT {JOB_ROWS.columns} FROM ricordo.jobs WHERE owner = %(owner)s ORDER BY kind, session_id"
 
-ADD_JOB = f"INSERT INTO ricordo.jobs (owner, {JOB_COLUMNS}) VALUES (%(owner)s, {placeholders(JOB_COLUMNS)})"
+ADD_JOB = f"INSERT INTO ricordo.jobs {JOB_ROWS.by_name()}"
 
 SET_JOB = f"""
     {ADD_JOB}
-    ON CONFLICT (owner, kind, session_id) DO UPDATE SET {_SET_JOB}
+    ON CONFLICT (owner, kind, session_id) DO UPDATE SET {JOB_ROWS.overwritten("kind", "session_id")}
 """
 
 DELETE_JOB = """
@@ -131,23 +107,17 @@ END_LEASE = """
     DELETE FROM ricordo.leases WHERE owner = %(owner)s AND name = %(name)s AND holder = %(holder)s RETURNING holder
 """
 
-ERASE_CHUNKS = "DELETE FROM ricordo.chunks WHERE owner = %(owner)s"
-ERASE_DOCUMENTS = "DELETE FROM ricordo.documents WHERE owner = %(owner)s"
-ERASE_JOBS = "DELETE FROM ricordo.jobs WHERE owner = %(owner)s"
-ERASE_KEYS = "DELETE FROM ricordo.api_keys WHERE owner = %(owner)s"
-ERASE_ITEMS = "DELETE FROM ricordo.items WHERE owner = %(owner)s"
-
 # -- without an owner --------------------------------------------------------------------------------------------
 
-KEY_BY_DIGEST = f"SELECT {KEY_COLUMNS} FROM ricordo.api_keys WHERE digest = %(digest)s"
+KEY_BY_DIGEST = f"SELECT {KEY_ROWS.columns} FROM ricordo.api_keys WHERE digest = %(digest)s"
 
 KEYS_OF_TENANT = f"""
-    SELECT {KEY_COLUMNS} FROM ricordo.api_keys WHERE tenant_id = %(tenant_id)s ORDER BY created_at, key_id
+    SELECT {KEY_ROWS.columns} FROM ricordo.api_keys WHERE tenant_id = %(tenant_id)s ORDER BY created_at, key_id
 """
 
-ALL_KEYS = f"SELECT {KEY_COLUMNS} FROM ricordo.api_keys ORDER BY tenant_id, key_id"
+ALL_KEYS = f"SELECT {KEY_ROWS.columns} FROM ricordo.api_keys ORDER BY tenant_id, key_id"
 
-JOBS_OF_TENANT = f"SELECT {JOB_COLUMNS} FROM ricordo.jobs WHERE tenant_id = %(tenant_id)s"
+JOBS_OF_TENANT = f"SELECT {JOB_ROWS.columns} FROM ricordo.jobs WHERE tenant_id = %(tenant_id)s"
 
 # Skips rows that another worker is taking at this moment.
 TAKE_JOBS = f"""
@@ -162,55 +132,60 @@ TAKE_JOBS = f"""
         ORDER BY due_at, owner, kind, session_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     ) AS due
     WHERE j.owner = due_owner AND j.kind = due_kind AND j.session_id = due_session
-    RETURNING {JOB_COLUMNS}
+    RETURNING {JOB_ROWS.columns}
 """
 
 WITHOUT_OWNER = ("KEY_BY_DIGEST", "KEYS_OF_TENANT", "ALL_KEYS", "JOBS_OF_TENANT", "TAKE_JOBS")
 
 
-class PostgresDocuments:
+class PostgresDocuments(PostgresPart):
     """`DocumentStore` on PostgreSQL."""
 
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
-
-    def put(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
+    @script(timeout=LONG_TIMEOUT)
+    def put(self, transaction: Transaction, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
         write_rules.check_document(document, chunks)
-        return self._transactions.run(
-            owner, lambda tx: _put_document(tx, owner, document, chunks), timeout=LONG_TIMEOUT
-        )
+        row = {"owner": owner.key, **DOCUMENT_ROWS.named(document)}
+        ids = {"owner": owner.key, "chunk_ids": [chunk.id for chunk in chunks]}
+        taken = transaction.send(EXISTING_CHUNKS, ids)
+        # Read after the chunks, so that no chunk is returned without its document.
+        stored = transaction.send(DOCUMENT, row)
+        found = stored.fetchone()
+        if write_rules.is_known(DOCUMENT_ROWS.read(found) if found else None, document):
+            transaction.rollback()
+            return False
+        write_rules.check_chunk_ids(chunk_id for (chunk_id,) in taken)
+        owner_row = add_owner(transaction, owner)
+        transaction.send(ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
+        transaction.send_many(ADD_CHUNK, [{"owner": owner.key, **CHUNK_ROWS.named(chunk)} for chunk in chunks])
+        first_row(owner_row)
+        return True
 
     def page(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         place: Values = {"created_at": ENDLESS, "document_id": ""}
         if before is not None:
             place = {"created_at": micros(before.created_at), "document_id": before.id}
         rows = self._transactions.read(owner, DOCUMENTS, **place, limit=as_bigint(limit))
-        return [row_to_document(row) for row in rows]
+        return [DOCUMENT_ROWS.read(row) for row in rows]
 
     def get(self, owner: Owner, document_id: str) -> Document | None:
-        rows = self._transactions.read(owner, DOCUMENT, document_id=document_id)
-        return row_to_document(rows[0]) if rows else None
+        return DOCUMENT_ROWS.first(self._transactions.read(owner, DOCUMENT, document_id=document_id))
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         wanted = None if document_ids is None else list(document_ids)
-        return [row_to_chunk(row) for row in self._transactions.read(owner, CHUNKS, document_ids=wanted)]
+        return [CHUNK_ROWS.read(row) for row in self._transactions.read(owner, CHUNKS, document_ids=wanted)]
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
-        rows = self._transactions.read(owner, CHUNK, chunk_id=chunk_id)
-        return row_to_chunk(rows[0]) if rows else None
+        return CHUNK_ROWS.first(self._transactions.read(owner, CHUNK, chunk_id=chunk_id))
 
-    def delete(self, owner: Owner, document_id: str) -> bool:
+    @script()
+    def delete(self, transaction: Transaction, owner: Owner, document_id: str) -> bool:
         place = {"owner": owner.key, "document_id": document_id}
-
-        def delete(transaction: Transaction) -> bool:
-            if not lock_owner(transaction, owner):
-                return False
-            transaction.send(DELETE_CHUNKS, place)
-            gone = transaction.send(DELETE_DOCUMENT, place)
-            delete_idle_owner(transaction, owner)
-            return transaction.count(gone) == 1
-
-        return self._transactions.run(owner, delete)
+        if not lock_owner(transaction, owner):
+            return False
+        transaction.send(DELETE_CHUNKS, place)
+        gone = transaction.send(DELETE_DOCUMENT, place)
+        delete_idle_owner(transaction, owner)
+        return transaction.count(gone) == 1
 
     def set_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
         values = {
@@ -222,22 +197,19 @@ class PostgresDocuments:
         return self._transactions.run_long(owner, lambda tx: tx.send(SET_VECTORS, values)).rowcount if vectors else 0
 
 
-class PostgresKeys:
+class PostgresKeys(PostgresPart):
     """`KeyStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def put(self, key: ApiKey) -> None:
         owner = write_rules.key_owner(key)
-        row = {"owner": owner.key, **named(KEY_COLUMNS, key_to_row(key))}
+        row = {"owner": owner.key, **KEY_ROWS.named(key)}
         security = self._transactions.security
 
         def put(transaction: Transaction) -> None:
             mine = transaction.send(KEYS_OF_TENANT, row)
             transaction.configure(security.for_digest(key.digest))
             same = transaction.send(KEY_BY_DIGEST, row)
-            write_rules.check_key(key, map(row_to_key, [*mine, *same]))
+            write_rules.check_key(key, map(KEY_ROWS.read, [*mine, *same]))
             transaction.configure(security.for_owner(owner.key))
             transaction.send(ADD_KEY, row)
 
@@ -245,13 +217,12 @@ class PostgresKeys:
 
     def by_digest(self, digest: str) -> ApiKey | None:
         settings = self._transactions.security.for_digest(digest)
-        rows = self._transactions.read_with(settings, KEY_BY_DIGEST, digest=digest)
-        return row_to_key(rows[0]) if rows else None
+        return KEY_ROWS.first(self._transactions.read_with(settings, KEY_BY_DIGEST, digest=digest))
 
     def page(self, tenant_id: str) -> Sequence[ApiKey]:
         settings = self._transactions.security.for_tenant(tenant_id)
         rows = self._transactions.read_with(settings, KEYS_OF_TENANT, tenant_id=tenant_id)
-        return [row_to_key(row) for row in rows]
+        return [KEY_ROWS.read(row) for row in rows]
 
     def revoke(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
         found = next((key for key in self.page(tenant_id) if key.id == key_id), None)
@@ -270,18 +241,36 @@ class PostgresKeys:
     def every(self) -> list[ApiKey]:
         """The keys of all tenants, for a backup."""
         settings = self._transactions.security.for_backup()
-        return [row_to_key(row) for row in self._transactions.read_with(settings, ALL_KEYS)]
+        return [KEY_ROWS.read(row) for row in self._transactions.read_with(settings, ALL_KEYS)]
 
 
-class PostgresJobs:
+class PostgresJobs(PostgresPart, write_rules.LeasedJobs):
     """`JobStore` on PostgreSQL."""
 
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
-
-    def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
+    @script(repeatable=True)
+    def enqueue(
+        self,
+        transaction: Transaction,
+        owner: Owner,
+        kind: str,
+        session_id: str,
+        due_at: datetime,
+        *,
+        postpone: bool = False,
+    ) -> bool:
         wish = write_rules.new_job(owner, kind, session_id, due_at)
-        return self._transactions.run(owner, lambda tx: _enqueue(tx, wish, postpone=postpone), repeatable=True)
+        place = _place(wish)
+        session = transaction.send(SHARE_SESSION, place) if session_id else None
+        stored = _locked(transaction, wish)
+        if session is not None and session.fetchone() is None:
+            transaction.rollback()
+            return False
+        wished = write_rules.enqueued(stored, wish, postpone=postpone)
+        if stored is None:
+            transaction.send(ADD_JOB, _job_row(wished))  # fails if another was faster; then the script runs again
+        elif wished != stored:
+            transaction.send(SET_JOB, _job_row(wished))
+        return True
 
     def take(
         self, worker: str, now: datetime, lease: timedelta, *, limit: int = 1, kinds: Sequence[str] | None = None
@@ -295,32 +284,18 @@ class PostgresJobs:
         }
         settings = self._transactions.security.for_workers()
         rows = self._transactions.runner.run(settings, lambda tx: tx.send(TAKE_JOBS, values)).fetchall()
-        return write_rules.in_order([row_to_job(row) for row in rows])
+        return write_rules.in_order([JOB_ROWS.read(row) for row in rows])
 
-    def finish(self, job: Job) -> bool:
-        return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, write_rules.finished))
-
-    def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
-        return self._transactions.run(
-            job.owner, lambda tx: _change_job(tx, job, lambda stored: write_rules.failed(stored, error, retry_at))
-        )
-
-    def hand_back(self, job: Job) -> bool:
-        return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, write_rules.handed_back))
-
-    def extend(self, job: Job, until: datetime) -> Job | None:
-        still_leased = self._transactions.run(
-            job.owner, lambda tx: _change_job(tx, job, lambda stored: write_rules.extended(stored, until))
-        )
-        return write_rules.extended(job, until) if still_leased else None
+    def change(self, job: Job, change: Callable[[Job], Job | None], /) -> bool:
+        return self._transactions.run(job.owner, lambda tx: _change_job(tx, job, change))
 
     def page(self, owner: Owner) -> Sequence[Job]:
-        return [row_to_job(row) for row in self._transactions.read(owner, JOBS)]
+        return [JOB_ROWS.read(row) for row in self._transactions.read(owner, JOBS)]
 
     def stats(self, tenant_id: str, now: datetime) -> JobStats:
         settings = self._transactions.security.for_tenant(tenant_id)
         rows = self._transactions.read_with(settings, JOBS_OF_TENANT, tenant_id=tenant_id)
-        return write_rules.counted(map(row_to_job, rows), now)
+        return write_rules.counted(map(JOB_ROWS.read, rows), now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         values = {"name": name, "holder": holder, "now": micros(now), "until": micros(until)}
@@ -328,41 +303,6 @@ class PostgresJobs:
 
     def end_lease(self, name: str, holder: str) -> bool:
         return bool(self._transactions.read(write_rules.CLUSTER, END_LEASE, name=name, holder=holder))
-
-
-def _put_document(transaction: Transaction, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
-    row = {"owner": owner.key, **named(DOCUMENT_COLUMNS, document_to_row(document))}
-    ids = {"owner": owner.key, "chunk_ids": [chunk.id for chunk in chunks]}
-    taken = transaction.send(EXISTING_CHUNKS, ids)
-    # Read after the chunks, so that no chunk is returned without its document.
-    stored = transaction.send(DOCUMENT, row)
-    found = stored.fetchone()
-    if write_rules.is_known(row_to_document(found) if found else None, document):
-        transaction.rollback()
-        return False
-    write_rules.check_chunk_ids(chunk_id for (chunk_id,) in taken)
-    owner_row = add_owner(transaction, owner)
-    transaction.send(ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
-    transaction.send_many(
-        ADD_CHUNK, [{"owner": owner.key, **named(CHUNK_COLUMNS, chunk_to_row(chunk))} for chunk in chunks]
-    )
-    first_row(owner_row)
-    return True
-
-
-def _enqueue(transaction: Transaction, wish: Job, *, postpone: bool) -> bool:
-    place = _place(wish)
-    session = transaction.send(SHARE_SESSION, place) if wish.session_id else None
-    stored = _locked(transaction, wish)
-    if session is not None and session.fetchone() is None:
-        transaction.rollback()
-        return False
-    wished = write_rules.enqueued(stored, wish, postpone=postpone)
-    if stored is None:
-        transaction.send(ADD_JOB, _job_row(wished))  # fails if another writer was faster; then the script runs again
-    elif wished != stored:
-        transaction.send(SET_JOB, _job_row(wished))
-    return True
 
 
 def _change_job(transaction: Transaction, job: Job, change: Callable[[Job], Job | None]) -> bool:
@@ -381,7 +321,7 @@ def _change_job(transaction: Transaction, job: Job, change: Callable[[Job], Job 
 
 def _locked(transaction: Transaction, job: Job) -> Job | None:
     row: Row | None = transaction.send(LOCK_JOB, _place(job)).fetchone()
-    return row_to_job(row) if row else None
+    return JOB_ROWS.read(row) if row else None
 
 
 def _place(job: Job) -> Values:
@@ -389,4 +329,4 @@ def _place(job: Job) -> Values:
 
 
 def _job_row(job: Job) -> Values:
-    return {"owner": job.owner.key, **named(JOB_COLUMNS, job_to_row(job))}
+    return {"owner": job.owner.key, **JOB_ROWS.named(job)}

@@ -15,7 +15,7 @@ from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import ADD_ITEM, PUT_ITEM, REMOVE, REMOVE_UNDER, SWEEP, SqlItems
 from ricordo.stores.postgres.people import add_owner, delete_idle_owner, first_row, lock_owner
-from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction
+from ricordo.stores.postgres.transaction import PostgresPart, Row, Transaction
 from ricordo.stores.service_protocols import ItemTransaction
 
 T = TypeVar("T")
@@ -26,11 +26,8 @@ _TABLE = re.compile(r"\{(\w+)\}")
 _PARAMETER = re.compile(r"(?<!:):(\w+)")
 
 
-class PostgresItems:
+class PostgresItems(PostgresPart):
     """`ItemStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def read(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:
         settings = (_SNAPSHOT, *self._transactions.security.for_owner(owner.key))

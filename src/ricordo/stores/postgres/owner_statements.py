@@ -54,11 +54,14 @@ NOTE_ERASURE = """
 
 ALL_ERASURES = "SELECT owner, erased_at FROM ricordo.erasures"
 
-ERASE_RECEIPTS = "DELETE FROM ricordo.receipts WHERE owner = %(owner)s"
-ERASE_PASSAGES = "DELETE FROM ricordo.passages WHERE owner = %(owner)s"
-ERASE_TURNS = "DELETE FROM ricordo.turns WHERE owner = %(owner)s"
-ERASE_SESSIONS = "DELETE FROM ricordo.sessions WHERE owner = %(owner)s"
-ERASE_OWNER = "DELETE FROM ricordo.owners WHERE owner = %(owner)s"
+# All rows of an owner, a table at a time.
+ERASE = {
+    table: f"DELETE FROM ricordo.{table} WHERE owner = %(owner)s"
+    for table in (
+        *("items", "chunks", "documents", "jobs", "api_keys", "facts", "people", "summaries", "flags", "traces"),
+        *("topic_turns", "topics", "blocks", "receipts", "passages", "turns", "sessions", "owners"),
+    )
+}
 
 # After a cleanup: the oldest turn tells when the next cleanup has to visit the owner.
 OLDEST_TURN = "SELECT coalesce(min(created_at), %(endless)s) FROM ricordo.turns WHERE owner = %(owner)s"

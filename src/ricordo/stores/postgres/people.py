@@ -9,37 +9,24 @@ from collections.abc import Iterable, Sequence
 from ricordo.records.derived import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
-from ricordo.stores.derived_rows import (
-    FACT_COLUMNS,
-    FLAG_COLUMNS,
-    SUMMARY_COLUMNS,
-    fact_to_row,
-    flag_to_row,
-    row_to_fact,
-    row_to_flag,
-    row_to_summary,
-    summary_to_row,
-)
+from ricordo.stores.derived_rows import FACT_ROWS, FLAG_ROWS, SUMMARY_ROWS, kept_fact
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import owner_statements, turn_statements
 from ricordo.stores.postgres.transaction import (
     Cursor,
-    OwnerTransactions,
+    PostgresPart,
     RetryTransaction,
     Row,
     Transaction,
     as_bigint,
-    named,
+    script,
 )
 
-_FACT_ID = 1 + FACT_COLUMNS.split(", ").index("fact_id")  # after the revision
+_FACT_ID = 1 + FACT_ROWS.columns.split(", ").index("fact_id")  # after the revision
 
 
-class PostgresPeople:
+class PostgresPeople(PostgresPart):
     """`PeopleStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def agents(self, owner: Owner) -> Sequence[str]:
         return [agent_id for (agent_id,) in self._transactions.read(owner, sql.AGENTS)]
@@ -66,35 +53,58 @@ class PostgresPeople:
     ) -> Sequence[Summary]:
         chosen = {"session_id": session_id, "agent_id": agent_id, "kind": kind}
         rows = self._transactions.read(owner, sql.SUMMARIES, **chosen, limit=as_bigint(limit))
-        return [row_to_summary(row) for row in rows]
+        return [SUMMARY_ROWS.read(row) for row in rows]
 
-    def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        return self._transactions.run(owner, lambda tx: _put_summary(tx, owner, summary))
+    @script()
+    def put_summary(self, transaction: Transaction, owner: Owner, summary: Summary) -> bool:
+        last_turn = _last_turn(transaction, owner, summary.session_id)
+        if last_turn is None or summary.last_turn > last_turn:
+            transaction.rollback()
+            return False
+        values = {"owner": owner.key, **SUMMARY_ROWS.named(summary)}
+        return transaction.count(transaction.send(sql.ADD_SUMMARY, values)) == 1
 
-    def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
-        return self._transactions.run(owner, lambda tx: _drop_summaries(tx, owner, summary_ids))
+    @script()
+    def drop_summaries(self, transaction: Transaction, owner: Owner, summary_ids: Sequence[str]) -> int:
+        values = {"owner": owner.key, "summary_ids": sorted(summary_ids)}
+        transaction.send(sql.DELETE_FLAGS_BY_SUMMARY, values)
+        return transaction.count(transaction.send(sql.DELETE_SUMMARIES_BY_ID, values))
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         rows = self._transactions.read(owner, sql.FLAGS, state=state, limit=as_bigint(limit))
-        return [row_to_flag(row) for row in rows]
+        return [FLAG_ROWS.read(row) for row in rows]
 
-    def put_flag(self, owner: Owner, flag: Flag) -> bool:
-        return self._transactions.run(owner, lambda tx: _put_flag(tx, owner, flag))
+    @script()
+    def put_flag(self, transaction: Transaction, owner: Owner, flag: Flag) -> bool:
+        if _last_turn(transaction, owner, flag.session_id) is None:
+            transaction.rollback()
+            return False
+        values = {"owner": owner.key, **FLAG_ROWS.named(flag)}
+        return transaction.count(transaction.send(sql.ADD_FLAG, values)) == 1
 
     def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
         values = {"owner": owner.key, "flag_id": flag_id, "state": state}
         row = self._transactions.run(owner, lambda tx: tx.send(sql.SET_FLAG, values), repeatable=True).fetchone()
-        return row_to_flag(row) if row else None
+        return FLAG_ROWS.read(row) if row else None
 
-    def forget_derived(self, owner: Owner, session_id: str) -> int:
-        return self._transactions.run(owner, lambda tx: _forget_derived(tx, owner, session_id))
+    @script()
+    def forget_derived(self, transaction: Transaction, owner: Owner, session_id: str) -> int:
+        here = {"owner": owner.key, "session_ids": [session_id]}
+        if not lock_owner(transaction, owner):
+            return 0
+        transaction.send(turn_statements.LOCK_SESSIONS, here)
+        transaction.send(sql.DELETE_FLAGS_ON_SUMMARIES, here)
+        summaries = transaction.send(sql.DELETE_SUMMARIES, here)
+        facts = unlearn(transaction, owner, session_id)
+        delete_idle_owner(transaction, owner)
+        return transaction.count(summaries) + facts
 
 
 def _known_facts(rows: Sequence[Row]) -> KnownFacts:
     """Facts from rows of their revision and a fact."""
     if not rows:
         return KnownFacts()
-    return KnownFacts(tuple(row_to_fact(row[1:]) for row in rows if row[_FACT_ID] is not None), rows[0][0])
+    return KnownFacts(tuple(kept_fact(row[1:]) for row in rows if row[_FACT_ID] is not None), rows[0][0])
 
 
 def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: FactChange) -> bool:
@@ -131,50 +141,11 @@ def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: Fa
     return True
 
 
-def _put_summary(transaction: Transaction, owner: Owner, summary: Summary) -> bool:
-    """Write a summary of turns that the session has reached."""
-    last_turn = _last_turn(transaction, owner, summary.session_id)
-    if last_turn is None or summary.last_turn > last_turn:
-        transaction.rollback()
-        return False
-    values = {"owner": owner.key, **named(SUMMARY_COLUMNS, summary_to_row(summary))}
-    return transaction.count(transaction.send(sql.ADD_SUMMARY, values)) == 1
-
-
-def _drop_summaries(transaction: Transaction, owner: Owner, summary_ids: Sequence[str]) -> int:
-    """Delete summaries by id, with the flags on them."""
-    values = {"owner": owner.key, "summary_ids": sorted(summary_ids)}
-    transaction.send(sql.DELETE_FLAGS_BY_SUMMARY, values)
-    return transaction.count(transaction.send(sql.DELETE_SUMMARIES_BY_ID, values))
-
-
-def _put_flag(transaction: Transaction, owner: Owner, flag: Flag) -> bool:
-    """Write a flag of an existing session."""
-    if _last_turn(transaction, owner, flag.session_id) is None:
-        transaction.rollback()
-        return False
-    values = {"owner": owner.key, **named(FLAG_COLUMNS, flag_to_row(flag))}
-    return transaction.count(transaction.send(sql.ADD_FLAG, values)) == 1
-
-
-def _forget_derived(transaction: Transaction, owner: Owner, session_id: str) -> int:
-    """Delete what was derived from a session; number of summaries and facts deleted."""
-    here = {"owner": owner.key, "session_ids": [session_id]}
-    if not lock_owner(transaction, owner):
-        return 0
-    transaction.send(turn_statements.LOCK_SESSIONS, here)
-    transaction.send(sql.DELETE_FLAGS_ON_SUMMARIES, here)
-    summaries = transaction.send(sql.DELETE_SUMMARIES, here)
-    facts = unlearn(transaction, owner, session_id)
-    delete_idle_owner(transaction, owner)
-    return transaction.count(summaries) + facts
-
-
 def unlearn(transaction: Transaction, owner: Owner, session_id: str) -> int:
     """Remove a session from the sources of facts; number of facts deleted with it."""
     mine = {"owner": owner.key}
     transaction.send(sql.LOCK_ALL_FACTS, mine)
-    facts = [row_to_fact(row) for row in transaction.send(sql.ALL_FACTS, mine)]
+    facts = [kept_fact(row) for row in transaction.send(sql.ALL_FACTS, mine)]
     unlearned = write_rules.without_session(facts, session_id)
     if unlearned.gone:
         fact_ids, agent_ids = [fact.id for fact in unlearned.gone], [fact.agent_id for fact in unlearned.gone]
@@ -224,7 +195,7 @@ def _last_turn(transaction: Transaction, owner: Owner, session_id: str) -> int |
 
 
 def _put(transaction: Transaction, owner: Owner, facts: Iterable[Fact]) -> None:
-    rows = [{"owner": owner.key, **named(FACT_COLUMNS, fact_to_row(fact))} for fact in facts]
+    rows = [{"owner": owner.key, **FACT_ROWS.named(fact)} for fact in facts]
     transaction.send_many(sql.PUT_FACT, rows)
 
 

@@ -203,15 +203,7 @@ class Snapshot:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def run(
-        self,
-        settings: Statements,
-        script: Callable[[Transaction], T],
-        *,
-        repeatable: bool = False,
-        timeout: float | None = None,
-        resolve: bool = True,
-    ) -> T:
+    def run(self, settings: Statements, script: Callable[[Transaction], T], **_: Any) -> T:
         """The script's result; there is nothing to commit."""
         self._connection.deadline = monotonic() + SNAPSHOT_TIMEOUT
         with self._connection.pipeline() as pipeline:

@@ -97,7 +97,6 @@ class ReadReplica:
             self._forget("away")
 
     def close(self) -> None:
-        """Close the connections to the replica."""
         self._pool.close()
 
     def _forget(self, state: str) -> None:

@@ -14,26 +14,18 @@ from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.postgres import derived_statements, owner_statements, people, topics
 from ricordo.stores.postgres import turn_statements as sql
-from ricordo.stores.postgres.transaction import Cursor, OwnerTransactions, Transaction, as_bigint
+from ricordo.stores.postgres.transaction import Cursor, PostgresPart, Transaction, as_bigint, long_script
 from ricordo.stores.postgres.turns import lock_session, session_row, unless_erased
-from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session
-
-_CONTENT = (
-    sql.DELETE_RECEIPTS, sql.DELETE_PASSAGES, derived_statements.DELETE_VECTORS,
-    derived_statements.DELETE_TOPIC_TURNS, derived_statements.DELETE_TOPICS, derived_statements.DELETE_BLOCKS,
-    derived_statements.DELETE_SUMMARIES, derived_statements.DELETE_FLAGS, sql.DELETE_TURNS,
-)  # fmt: skip
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, micros
+from ricordo.stores.write_rules import grouped
 
 
-class PostgresSessions:
+class PostgresSessions(PostgresPart):
     """`SessionStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def get(self, owner: Owner, session_id: str) -> SessionInfo | None:
         rows = self._transactions.read(owner, sql.SESSION, session_id=session_id)
-        return row_to_session(owner, rows[0]) if rows else None
+        return SESSION_ROWS.read(rows[0], owner=owner) if rows else None
 
     def page(
         self,
@@ -50,7 +42,7 @@ class PostgresSessions:
         else:
             place = {"before_active_at": micros(before.last_active_at), "before_id": before.id}
             rows = self._transactions.read(owner, sql.SESSIONS_BEFORE, **page, **place)
-        return tuple(row_to_session(owner, row) for row in rows)
+        return tuple(SESSION_ROWS.read(row, owner=owner) for row in rows)
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
         return rows_to_marks(self._transactions.read_lagging(owner, sql.SESSION_MARKS))
@@ -61,11 +53,25 @@ class PostgresSessions:
         script = unless_erased(owner, acknowledged_at, lambda tx: _update(tx, owner, session_id, changes))
         return self._transactions.run(owner, script)
 
-    def clear(self, owner: Owner, session_id: str) -> int | None:
-        return self._transactions.run_long(owner, lambda tx: _clear(tx, owner, session_id))
+    @long_script
+    def clear(self, transaction: Transaction, owner: Owner, session_id: str) -> int | None:
+        here = {"owner": owner.key, "session_id": session_id}
+        if not lock_session(transaction, owner, session_id):
+            return None
+        people.unlearn(transaction, owner, session_id)
+        turns = _delete_content(transaction, owner, [session_id])
+        transaction.send(sql.EMPTY_SESSION, here)
+        return transaction.count(turns)
 
-    def delete(self, owner: Owner, session_id: str) -> int | None:
-        return self._transactions.run_long(owner, lambda tx: _delete(tx, owner, session_id))
+    @long_script
+    def delete(self, transaction: Transaction, owner: Owner, session_id: str) -> int | None:
+        if not people.lock_owner(transaction, owner) or not lock_session(transaction, owner, session_id):
+            return None
+        people.unlearn(transaction, owner, session_id)
+        turns = _delete_content(transaction, owner, [session_id])
+        transaction.send(sql.DELETE_SESSIONS, {"owner": owner.key, "session_ids": [session_id]})
+        people.delete_idle_owner(transaction, owner)
+        return transaction.count(turns)
 
     def expire(
         self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
@@ -101,31 +107,9 @@ def _update(transaction: Transaction, owner: Owner, session_id: str, changes: Se
     if row is None:
         transaction.rollback()
         return None
-    changed = write_rules.changed(row_to_session(owner, row), changes)
+    changed = write_rules.changed(SESSION_ROWS.read(row, owner=owner), changes)
     transaction.send(sql.REWRITE_SESSION, session_row(changed))
     return changed
-
-
-def _clear(transaction: Transaction, owner: Owner, session_id: str) -> int | None:
-    """Empty a session; number of turns deleted, None if there is no such session."""
-    here = {"owner": owner.key, "session_id": session_id}
-    if not lock_session(transaction, owner, session_id):
-        return None
-    people.unlearn(transaction, owner, session_id)
-    turns = _delete_content(transaction, owner, [session_id])
-    transaction.send(sql.EMPTY_SESSION, here)
-    return transaction.count(turns)
-
-
-def _delete(transaction: Transaction, owner: Owner, session_id: str) -> int | None:
-    """Delete a session; number of turns deleted, None if there is no such session."""
-    if not people.lock_owner(transaction, owner) or not lock_session(transaction, owner, session_id):
-        return None
-    people.unlearn(transaction, owner, session_id)
-    turns = _delete_content(transaction, owner, [session_id])
-    transaction.send(sql.DELETE_SESSIONS, {"owner": owner.key, "session_ids": [session_id]})
-    people.delete_idle_owner(transaction, owner)
-    return transaction.count(turns)
 
 
 def _expire(transaction: Transaction, owner: Owner, turns_before: int, idle_before: int, batch: int) -> Expired:
@@ -184,9 +168,7 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
     touched = {"owner": owner.key, "session_ids": sorted(locked)}
     places = {"session_ids": [session_id for session_id, _ in expired], "numbers": [number for _, number in expired]}
     deleted = transaction.send(sql.DELETE_EXPIRED_TURNS, {**past, **places})
-    lost: dict[str, list[topics.DeletedTurn]] = {}
-    for turn in (topics.DeletedTurn(*row) for row in deleted):
-        lost.setdefault(turn.session_id, []).append(turn)
+    lost = grouped((topics.DeletedTurn(*row) for row in deleted), lambda turn: turn.session_id)
     transaction.send_many(
         sql.SHRINK_SESSION,
         [{"owner": owner.key, "session_id": name, "gone": len(turns)} for name, turns in sorted(lost.items())],
@@ -207,5 +189,6 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
 
 def _delete_content(transaction: Transaction, owner: Owner, session_ids: list[str]) -> Cursor:
     values = {"owner": owner.key, "session_ids": session_ids}
-    *_, turns = [transaction.send(statement, values) for statement in _CONTENT]
-    return turns
+    transaction.send(derived_statements.DELETE_FLAGS, values)
+    deleted = {table: transaction.send(statement, values) for table, statement in sql.CONTENT_OF_SESSIONS.items()}
+    return deleted["turns"]

@@ -15,8 +15,8 @@ from uuid import UUID
 
 from ricordo.records.service import Damage, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
-from ricordo.stores.derived_rows import row_to_fact
-from ricordo.stores.postgres import derived_statements, documents_keys_jobs, owner_statements, schema
+from ricordo.stores.derived_rows import kept_fact
+from ricordo.stores.postgres import owner_statements, schema
 from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.items import PostgresItems
 from ricordo.stores.postgres.people import PostgresPeople, first_row
@@ -29,35 +29,11 @@ from ricordo.stores.postgres.turns import PostgresTurns, erasure_lock
 from ricordo.stores.topic_rules import unpacked
 from ricordo.stores.turn_rows import kept_turn, micros
 from ricordo.stores.turn_rows import moment as to_moment
+from ricordo.stores.write_rules import ERASED
 
 OWNERS_PER_PAGE = 500
 POOL_SIZE, TIMEOUT, PREPARE_THRESHOLD = 8, 10.0, 5
 _BEFORE_ALL = UUID(int=0)
-
-_ERASE = {
-    "items": documents_keys_jobs.ERASE_ITEMS,
-    "chunks": documents_keys_jobs.ERASE_CHUNKS,
-    "documents": documents_keys_jobs.ERASE_DOCUMENTS,
-    "jobs": documents_keys_jobs.ERASE_JOBS,
-    "keys": documents_keys_jobs.ERASE_KEYS,
-    "facts": derived_statements.ERASE_FACTS,
-    "people": derived_statements.ERASE_FACT_REVISIONS,
-    "summaries": derived_statements.ERASE_SUMMARIES,
-    "flags": derived_statements.ERASE_FLAGS,
-    "traces": derived_statements.ERASE_VECTORS,
-    "topic_turns": derived_statements.ERASE_TOPIC_TURNS,
-    "topics": derived_statements.ERASE_TOPICS,
-    "blocks": derived_statements.ERASE_BLOCKS,
-    "receipts": owner_statements.ERASE_RECEIPTS,
-    "passages": owner_statements.ERASE_PASSAGES,
-    "turns": owner_statements.ERASE_TURNS,
-    "sessions": owner_statements.ERASE_SESSIONS,
-    "owners": owner_statements.ERASE_OWNER,
-}
-_REPORTED = (
-    "sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags",
-    "documents", "jobs", "keys", "items",
-)  # fmt: skip
 
 _COUNTED = ("facts", "summaries", "flags", "documents")
 
@@ -138,7 +114,7 @@ class PostgresStore:
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
         kept_turn.cache_clear()
-        row_to_fact.cache_clear()
+        kept_fact.cache_clear()
         return self._transactions.run_long(owner, lambda tx: _erase(tx, owner))
 
     def stats(self, tenant_id: str) -> StoreStats:
@@ -209,5 +185,5 @@ def _erase(transaction: Transaction, owner: Owner) -> dict[str, int]:
     # An owner without a row cannot be locked, and a concurrent append could add the row.
     first_row(transaction.send(owner_statements.LOCK_OWNER, mine))
     transaction.send(owner_statements.LOCK_ALL_SESSIONS, mine)
-    deleted = {name: transaction.send(statement, mine) for name, statement in _ERASE.items()}
-    return {name: transaction.count(deleted[name]) for name in _REPORTED}
+    deleted = {table: transaction.send(statement, mine) for table, statement in owner_statements.ERASE.items()}
+    return {name: transaction.count(deleted["api_keys" if name == "keys" else name]) for name in ERASED}

@@ -11,33 +11,14 @@ from typing import Any, NamedTuple
 
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, IndexedTurn, Owner, Turn, TurnVectors, message_id
+from ricordo.stores import topic_rules
 from ricordo.stores.archive.block import DamagedBlock, MessageRow
-from ricordo.stores.derived_rows import (
-    BLOCK_COLUMNS,
-    TOPIC_COLUMNS,
-    block_to_row,
-    row_to_block,
-    row_to_topic,
-    topic_to_row,
-)
+from ricordo.stores.derived_rows import BLOCK_ROWS, TOPIC_ROWS
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import turn_statements
-from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction, named
-from ricordo.stores.topic_rules import (
-    answered,
-    archived,
-    as_counted,
-    holds,
-    messages_counted,
-    replaces,
-    returned,
-    rewritten,
-    unpacked,
-    with_counts,
-    without_turns,
-)
+from ricordo.stores.postgres.transaction import PostgresPart, Row, Transaction, long_script, named, script
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
-from ricordo.stores.write_rules import by_topic
+from ricordo.stores.write_rules import grouped
 
 VECTORS_PER_PAGE = 1000
 INDEXED_PER_PAGE = 8000
@@ -49,65 +30,92 @@ _TURN_NAMES = TURN_COLUMNS.split(", ")
 _SESSION_ID, _BLOCK_ID = _TURN_NAMES.index("session_id"), _TURN_NAMES.index("block_id")
 
 
-class PostgresTopics:
+class PostgresTopics(PostgresPart):
     """`TopicStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
         return to_shelf(self._transactions.read(owner, sql.TOPICS, session_id=session_id))
 
-    def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
-        return self._transactions.run(owner, lambda tx: _apply(tx, key_of(owner, session_id), change))
+    @script()
+    def put(self, transaction: Transaction, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        key = key_of(owner, session_id)
+        moved = {**key, "through": change.through, "revision": change.revision}
+        if transaction.send(sql.MOVE_TOPICS, moved).fetchone() is None:
+            transaction.rollback()
+            return False
+        if change.removed:
+            removed = {**key, "topic_ids": list(change.removed)}
+            transaction.send(sql.DELETE_TOPICS_BY_ID, removed)
+            transaction.send(sql.UNASSIGN_TURNS, removed)
+            transaction.send(sql.EMPTY_TOPICS, removed)
+        put = change.put
+        if change.counted:
+            rows = transaction.send(sql.MESSAGES_OF_TURNS, {**key, "numbers": list(change.counted)})
+            put = topic_rules.as_counted(change, dict(rows.fetchall()))
+        put_topics(transaction, key, put)
+        if change.assigned:
+            numbers, topic_ids = list(change.assigned), list(change.assigned.values())
+            transaction.send(sql.LEAVE_TOPICS, {**key, "numbers": numbers})
+            transaction.send(sql.ASSIGN_TURNS, {**key, "numbers": numbers, "topic_ids": topic_ids})
+            transaction.send(sql.ADD_TO_TOPICS, {**key, "numbers": numbers})
+        return True
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
         rows = self._transactions.read(owner, sql.TURNS_OF_TOPIC, session_id=session_id, topic_id=topic_id)
         return [number for (number,) in rows]
 
-    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
-        return self._transactions.run(owner, lambda tx: archive(tx, owner, session_id, block))
+    @script()
+    def archive(self, transaction: Transaction, owner: Owner, session_id: str, block: Block) -> bool:
+        key, numbers = key_of(owner, session_id), list(block.turn_numbers)
+        locked = transaction.send(turn_statements.LOCK_SESSION, key)
+        rows = transaction.send(turn_statements.TURNS_BY_NUMBER, {**key, "numbers": numbers})
+        taken = transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": [block.id]})
+        found = {turn.turn_number: turn for turn in to_turns(owner, rows)}
+        free = locked.fetchone() is not None and taken.fetchone() is None
+        if not free or not topic_rules.replaces(block, [found.get(number) for number in numbers]):
+            transaction.rollback()
+            return False
+        transaction.send(sql.ADD_BLOCK, {**key, **BLOCK_ROWS.named(block)})
+        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
+        _count_open(transaction, key, found.values())
+        _change_topics(transaction, key, found.values(), topic_rules.archived)
+        return True
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         rows = self._transactions.read(owner, sql.BLOCKS, session_id=session_id, topic_id=topic_id)
-        return [row_to_block(row) for row in rows]
+        return [BLOCK_ROWS.read(row) for row in rows]
 
-    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._transactions.run_long(owner, lambda tx: rehydrate(tx, owner, session_id, turn_numbers))
+    @long_script
+    def rehydrate(self, transaction: Transaction, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        key = key_of(owner, session_id)
+        found = _locked_turns(transaction, owner, session_id, turn_numbers)
+        back = [turn for turn in found if turn.archived and not turn.damage]
+        transaction.send_many(sql.REHYDRATE_TURN, [{**named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
+        _count_open(transaction, key, back)
+        _change_topics(transaction, key, back, topic_rules.returned)
+        return len(back)
 
-    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._transactions.run_long(owner, lambda tx: release(tx, owner, session_id, turn_numbers))
-
-
-def _apply(transaction: Transaction, key: Key, change: TopicChange) -> bool:
-    """Apply a change, unless the topics were written since they were read."""
-    moved = {**key, "through": change.through, "revision": change.revision}
-    if transaction.send(sql.MOVE_TOPICS, moved).fetchone() is None:
-        transaction.rollback()
-        return False
-    if change.removed:
-        removed = {**key, "topic_ids": list(change.removed)}
-        transaction.send(sql.DELETE_TOPICS_BY_ID, removed)
-        transaction.send(sql.UNASSIGN_TURNS, removed)
-        transaction.send(sql.EMPTY_TOPICS, removed)
-    put = change.put
-    if change.counted:
-        rows = transaction.send(sql.MESSAGES_OF_TURNS, {**key, "numbers": list(change.counted)})
-        put = as_counted(change, dict(rows.fetchall()))
-    put_topics(transaction, key, put)
-    if change.assigned:
-        numbers, topic_ids = list(change.assigned), list(change.assigned.values())
-        transaction.send(sql.LEAVE_TOPICS, {**key, "numbers": numbers})
-        transaction.send(sql.ASSIGN_TURNS, {**key, "numbers": numbers, "topic_ids": topic_ids})
-        transaction.send(sql.ADD_TO_TOPICS, {**key, "numbers": numbers})
-    return True
+    @long_script
+    def release(self, transaction: Transaction, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        key = key_of(owner, session_id)
+        found = _locked_turns(transaction, owner, session_id, turn_numbers)
+        plain = [turn for turn in found if turn.block_id and not turn.archived]
+        if not plain:
+            return 0
+        went = 0
+        for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
+            stored = sorted(topic_rules.holds(block, [turn for turn in plain if turn.block_id == block.id]))
+            transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": stored})
+            _count_open(transaction, key, plain)
+            _change_topics(
+                transaction, key, [turn for turn in plain if turn.turn_number in stored], topic_rules.archived
+            )
+            went += len(stored)
+        return went
 
 
-class PostgresVectors:
+class PostgresVectors(PostgresPart):
     """`VectorStore` on PostgreSQL."""
-
-    def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
 
     def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         statement = sql.VECTORS if session_id is None else sql.SESSION_VECTORS
@@ -128,9 +136,26 @@ class PostgresVectors:
                 return
             after = {"session_id": rows[-1][0], "turn_number": rows[-1][1]}
 
-    def write(self, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
-        if vectors:
-            self._transactions.run_long(owner, lambda tx: _write_vectors(tx, owner, vectors))
+    @long_script
+    def write(self, transaction: Transaction, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
+        # In order, so that two writers never deadlock.
+        session_ids = sorted({each.session_id for each in vectors})
+        transaction.send(sql.SHARE_SESSIONS, {"owner": owner.key, "session_ids": session_ids})
+        transaction.send_many(
+            sql.PUT_VECTORS,
+            [
+                {
+                    "owner": owner.key,
+                    "session_id": each.session_id,
+                    "turn_number": each.turn_number,
+                    "embedder": embedder_id(each.embedder),
+                    "checksum": each.checksum,
+                    "body": each.body,
+                    "words": each.words or None,
+                }
+                for each in sorted(vectors, key=lambda each: (each.session_id, each.turn_number, each.embedder))
+            ],
+        )
 
     def drop(self, owner: Owner, *, keep: str) -> int:
         values = {"owner": owner.key, "keep": embedder_id(keep)}
@@ -140,27 +165,6 @@ class PostgresVectors:
 def embedder_id(name: str) -> str:
     """The short form of an embedder's name for the rows; migration 0007 has converted older rows to it."""
     return hashlib.sha256(name.encode()).hexdigest()[:12]
-
-
-def _write_vectors(transaction: Transaction, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
-    """Write vectors of existing turns; in order, so that two writers never deadlock."""
-    session_ids = sorted({each.session_id for each in vectors})
-    transaction.send(sql.SHARE_SESSIONS, {"owner": owner.key, "session_ids": session_ids})
-    transaction.send_many(
-        sql.PUT_VECTORS,
-        [
-            {
-                "owner": owner.key,
-                "session_id": each.session_id,
-                "turn_number": each.turn_number,
-                "embedder": embedder_id(each.embedder),
-                "checksum": each.checksum,
-                "body": each.body,
-                "words": each.words or None,
-            }
-            for each in sorted(vectors, key=lambda each: (each.session_id, each.turn_number, each.embedder))
-        ],
-    )
 
 
 class DeletedTurn(NamedTuple):
@@ -204,53 +208,7 @@ def to_shelf(rows: Sequence[Row]) -> TopicShelf:
     if not rows:
         return TopicShelf()
     through, revision, *_ = rows[0]
-    return TopicShelf(tuple(row_to_topic(row[2:]) for row in rows if row[2] is not None), through, revision)
-
-
-def archive(transaction: Transaction, owner: Owner, session_id: str, block: Block) -> bool:
-    """Replace the text of turns by a block that holds it: for all of its turns, or for none."""
-    key, numbers = key_of(owner, session_id), list(block.turn_numbers)
-    locked = transaction.send(turn_statements.LOCK_SESSION, key)
-    rows = transaction.send(turn_statements.TURNS_BY_NUMBER, {**key, "numbers": numbers})
-    taken = transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": [block.id]})
-    found = {turn.turn_number: turn for turn in to_turns(owner, rows)}
-    free = locked.fetchone() is not None and taken.fetchone() is None
-    if not free or not replaces(block, [found.get(number) for number in numbers]):
-        transaction.rollback()
-        return False
-    transaction.send(sql.ADD_BLOCK, {**key, **named(BLOCK_COLUMNS, block_to_row(block))})
-    transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
-    _count_open(transaction, key, found.values())
-    _change_topics(transaction, key, found.values(), archived)
-    return True
-
-
-def rehydrate(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
-    """Write the text of archived turns back into their rows; returns how many."""
-    key = key_of(owner, session_id)
-    found = _locked_turns(transaction, owner, session_id, numbers)
-    back = [turn for turn in found if turn.archived and not turn.damage]
-    transaction.send_many(sql.REHYDRATE_TURN, [{**named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
-    _count_open(transaction, key, back)
-    _change_topics(transaction, key, back, returned)
-    return len(back)
-
-
-def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
-    """Drop text that a block also has, unless the block is damaged."""
-    key = key_of(owner, session_id)
-    found = _locked_turns(transaction, owner, session_id, numbers)
-    plain = [turn for turn in found if turn.block_id and not turn.archived]
-    if not plain:
-        return 0
-    went = 0
-    for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
-        stored = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
-        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": stored})
-        _count_open(transaction, key, plain)
-        _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in stored], archived)
-        went += len(stored)
-    return went
+    return TopicShelf(tuple(TOPIC_ROWS.read(row[2:]) for row in rows if row[2] is not None), through, revision)
 
 
 def _count_open(transaction: Transaction, key: Key, turns: Iterable[Turn]) -> None:
@@ -268,19 +226,21 @@ def leave_block(transaction: Transaction, before: Turn) -> None:
     transaction.send(sql.LEAVE_BLOCK, here)
     _rewrite_blocks(transaction, key, _blocks(transaction, key, {before.block_id}))
     if before.archived:
-        _change_topics(transaction, key, [before], returned)
+        _change_topics(transaction, key, [before], topic_rules.returned)
 
 
 def count_answer(transaction: Transaction, turn: Turn) -> None:
     """Count the answer of a turn that was answered after it was assigned to a topic."""
-    _change_topics(transaction, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: answered(topic))
+    _change_topics(
+        transaction, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: topic_rules.answered(topic)
+    )
 
 
 def _change_topics(
     transaction: Transaction, key: Key, turns: Iterable[Turn], change: Callable[[Topic, list[Turn]], Topic]
 ) -> None:
     """Change the figures of the topics of these turns, in the transaction that changes the turns."""
-    groups = by_topic(turns)
+    groups = grouped(turns, lambda turn: turn.topic_id)
     if not groups:
         return
     shelf = to_shelf(transaction.send(sql.TOPICS, key).fetchall())
@@ -317,10 +277,7 @@ def _locked_turns(transaction: Transaction, owner: Owner, session_id: str, numbe
 def _shrink_topics(
     transaction: Transaction, owner: Owner, key: Key, deleted: Sequence[DeletedTurn], archived: Messages
 ) -> None:
-    lost: dict[str, list[DeletedTurn]] = {}
-    for turn in deleted:
-        if turn.topic_id:
-            lost.setdefault(turn.topic_id, []).append(turn)
+    lost = grouped(deleted, lambda turn: turn.topic_id)
     if not lost:
         return
     shelf = transaction.send(sql.TOPICS, key)
@@ -334,14 +291,16 @@ def _shrink_topics(
     for topic in shrunk:
         if topic.id in alive:
             counts = _counts([(turn.archived, turn.messages(archived)) for turn in lost[topic.id]])
-            left = without_turns(topic, numbers, *counts)
+            left = topic_rules.without_turns(topic, numbers, *counts)
             put_topics(transaction, key, [left or _with_counts(transaction, owner, key, topic, numbers)])
     transaction.send(sql.TOUCH_TOPICS, key)
 
 
 def _with_counts(transaction: Transaction, owner: Owner, key: Key, topic: Topic, gone: Collection[int]) -> Topic:
     turns = to_turns(owner, transaction.send(turn_statements.TURNS_BY_TOPIC, {**key, "topic_id": topic.id}))
-    return with_counts(topic, gone, *_counts([(turn.archived, messages_counted(turn)) for turn in turns]))
+    return topic_rules.with_counts(
+        topic, gone, *_counts([(turn.archived, topic_rules.messages_counted(turn)) for turn in turns])
+    )
 
 
 def _counts(counted: Sequence[tuple[bool, int]]) -> tuple[int, int]:
@@ -353,7 +312,7 @@ def _blocks(transaction: Transaction, key: Key, block_ids: Iterable[str | None])
     wanted = sorted(block_id for block_id in block_ids if block_id)
     if not wanted:
         return []
-    return [row_to_block(row) for row in transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": wanted})]
+    return [BLOCK_ROWS.read(row) for row in transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": wanted})]
 
 
 def _rewrite_blocks(transaction: Transaction, key: Key, blocks: Sequence[Block]) -> None:
@@ -366,9 +325,9 @@ def _rewrite_blocks(transaction: Transaction, key: Key, blocks: Sequence[Block])
         if block_id in staying:
             staying[block_id][turn_id] = number
     for block in blocks:
-        left = rewritten(block, staying[block.id])
+        left = topic_rules.rewritten(block, staying[block.id])
         if left is not None:
-            transaction.send(sql.REWRITE_BLOCK, {**key, **named(BLOCK_COLUMNS, block_to_row(left))})
+            transaction.send(sql.REWRITE_BLOCK, {**key, **BLOCK_ROWS.named(left)})
         else:
             gone = {**key, "block_id": block.id, "numbers": list(staying[block.id].values())}
             transaction.send(sql.DETACH_FROM_BLOCK, gone)
@@ -379,10 +338,9 @@ def _messages(blocks: Sequence[Block]) -> Messages:
     archived = {}
     for block in blocks:
         with suppress(DamagedBlock):
-            archived[block.id] = unpacked(block.id, block.body)
+            archived[block.id] = topic_rules.unpacked(block.id, block.body)
     return archived
 
 
 def put_topics(transaction: Transaction, key: Key, topics: Sequence[Topic]) -> None:
-    """Write topics by id."""
-    transaction.send_many(sql.PUT_TOPIC, [{**key, **named(TOPIC_COLUMNS, topic_to_row(topic))} for topic in topics])
+    transaction.send_many(sql.PUT_TOPIC, [{**key, **TOPIC_ROWS.named(topic)} for topic in topics])

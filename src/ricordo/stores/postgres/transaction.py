@@ -7,8 +7,9 @@ rolled everything back. The connection closes itself when the server has not ans
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import wraps
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -20,6 +21,7 @@ from ricordo.stores.turn_rows import ENDLESS
 if TYPE_CHECKING:
     from ricordo.stores.postgres.replica import ReadReplica
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Cursor = psycopg.Cursor[Row]
@@ -319,3 +321,35 @@ class OwnerTransactions:
     def read_with(self, settings: Statements, statement: str, **values: Any) -> list[Row]:
         """The rows of a statement under the given settings."""
         return self.runner.run(settings, lambda tx: tx.send(statement, values, binary=True), repeatable=True).fetchall()
+
+
+class PostgresPart:
+    """A part of the store: its methods are reads and scripts."""
+
+    def __init__(self, transactions: OwnerTransactions) -> None:
+        self._transactions = transactions
+
+
+S = TypeVar("S", bound=PostgresPart)
+OwnerMethod = Callable[Concatenate[S, Owner, P], T]
+
+
+def script(
+    *, repeatable: bool = False, timeout: float | None = None
+) -> Callable[[Callable[Concatenate[S, Transaction, Owner, P], T]], OwnerMethod[S, P, T]]:
+    """A method that runs in a transaction which sees its owner's rows; callers leave out the transaction."""
+
+    def run_by(method: Callable[Concatenate[S, Transaction, Owner, P], T]) -> OwnerMethod[S, P, T]:
+        @wraps(method)
+        def call(self: S, owner: Owner, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            def work(transaction: Transaction) -> T:
+                return method(self, transaction, owner, *args, **kwargs)
+
+            return self._transactions.run(owner, work, repeatable=repeatable, timeout=timeout)
+
+        return call
+
+    return run_by
+
+
+long_script = script(repeatable=True, timeout=LONG_TIMEOUT)

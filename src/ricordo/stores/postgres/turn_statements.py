@@ -4,12 +4,23 @@ Each statement names the owner, although row-level security hides the rows of ot
 statement to one shard, and is a second protection.
 """
 
-from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS
+from ricordo.stores.turn_rows import SESSION_ROWS, TURN_COLUMNS
+
+OF_SESSION = "owner = %(owner)s AND session_id = %(session_id)s"
 
 
 def placeholders(columns: str) -> str:
     """A parameter for each column, by its name."""
     return ", ".join(f"%({name})s" for name in columns.split(", "))
+
+
+def _set(columns: str) -> str:
+    return ", ".join(f"{name} = %({name})s" for name in columns.split(", "))
+
+
+def of_sessions(table: str) -> str:
+    """The statement that deletes the rows of sessions."""
+    return f"DELETE FROM ricordo.{table} WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])"
 
 
 # A turn's columns and, for an archived turn, the bytes of its block: row and block are read in one snapshot and one
@@ -19,6 +30,8 @@ _TURN_AND_BODY = f"""{TURN_COLUMNS},
             (SELECT b.body FROM ricordo.blocks AS b
              WHERE b.owner = %(owner)s AND b.session_id = t.session_id AND b.block_id = t.block_id)
         END"""
+
+_TURNS = f"SELECT {_TURN_AND_BODY} FROM ricordo.turns AS t WHERE"
 
 _NUMBERS = {"turn_number", "created_at", "query_tokens", "answered_at", "response_tokens"}
 _TURN_TYPES = ", ".join(f"{name} {'bigint' if name in _NUMBERS else 'text'}" for name in TURN_COLUMNS.split(", "))
@@ -48,29 +61,27 @@ TOUCH_SESSION = """
 """
 
 # After TOUCH_SESSION with `taken` 0, once it is known that the message opens a turn.
-TAKE_NUMBER = """
+TAKE_NUMBER = f"""
     UPDATE ricordo.sessions SET
         last_turn = last_turn + 1,
         turn_count = turn_count + 1,
         open_count = open_count + %(open)s,
         last_active_at = greatest(last_active_at, %(created_at)s)
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE {OF_SESSION}
 """
 
 # For a turn that already exists; the counts grow or shrink.
-TOUCH_KNOWN_SESSION = """
+TOUCH_KNOWN_SESSION = f"""
     UPDATE ricordo.sessions SET
         open_count = open_count + %(open)s,
         receipt_count = receipt_count + %(receipts)s,
         revision = revision + 1,
         last_active_at = greatest(last_active_at, %(active_at)s),
         ended_at = NULL
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE {OF_SESSION}
 """
 
-CLOSE_TURN = """
-    UPDATE ricordo.sessions SET open_count = open_count - 1 WHERE owner = %(owner)s AND session_id = %(session_id)s
-"""
+CLOSE_TURN = f"UPDATE ricordo.sessions SET open_count = open_count - 1 WHERE {OF_SESSION}"
 
 INSERT_TURN = f"""
     INSERT INTO ricordo.turns (owner, {TURN_COLUMNS}) VALUES (%(owner)s, {placeholders(TURN_COLUMNS)})
@@ -100,16 +111,10 @@ INSERT_TURNS = f"""
     SELECT %(owner)s, {TURN_COLUMNS} FROM json_to_recordset(%(rows)s::json) AS new ({_TURN_TYPES})
 """
 
-REWRITE_TURN = """
-    UPDATE ricordo.turns SET
-        answered_at = %(answered_at)s,
-        response = %(response)s,
-        response_tokens = %(response_tokens)s,
-        chunk_ids = %(chunk_ids)s,
-        metadata = %(metadata)s,
-        details = %(details)s,
-        checksum = %(checksum)s
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s
+REWRITE_TURN = f"""
+    UPDATE ricordo.turns
+    SET {_set("answered_at, response, response_tokens, chunk_ids, metadata, details, checksum")}
+    WHERE {OF_SESSION} AND turn_number = %(turn_number)s
 """
 
 PUT_RECEIPT = """
@@ -127,68 +132,39 @@ PUT_PASSAGE = """
 # -- importing a session -----------------------------------------------------------------------------------------
 
 INSERT_SESSION = f"""
-    INSERT INTO ricordo.sessions (owner, tenant_id, oldest_at, {SESSION_COLUMNS})
-    VALUES (%(owner)s, %(tenant_id)s, %(oldest_at)s, {placeholders(SESSION_COLUMNS)})
+    INSERT INTO ricordo.sessions {SESSION_ROWS.by_name("owner", "tenant_id", "oldest_at")}
     ON CONFLICT (owner, session_id) DO UPDATE SET oldest_at = least(sessions.oldest_at, excluded.oldest_at)
     WHERE sessions.owner = %(owner)s
 """
 
-REWRITE_SESSION = """
-    UPDATE ricordo.sessions SET
-        last_active_at = %(last_active_at)s,
-        last_turn = %(last_turn)s,
-        turn_count = %(turn_count)s,
-        revision = %(revision)s,
-        title = %(title)s,
-        document_ids = %(document_ids)s,
-        tags = %(tags)s,
-        metadata = %(metadata)s,
-        ended_at = %(ended_at)s
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+REWRITE_SESSION = f"""
+    UPDATE ricordo.sessions
+    SET {_set("last_active_at, last_turn, turn_count, revision, title, document_ids, tags, metadata, ended_at")}
+    WHERE {OF_SESSION}
 """
 
-TURN_NUMBERS = """
-    SELECT turn_number FROM ricordo.turns WHERE owner = %(owner)s AND session_id = %(session_id)s
-"""
+TURN_NUMBERS = f"SELECT turn_number FROM ricordo.turns WHERE {OF_SESSION}"
 
-TURNS_BY_NUMBER = f"""
-    SELECT {_TURN_AND_BODY}
-    FROM ricordo.turns AS t
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
-"""
+TURNS_BY_NUMBER = f"{_TURNS} {OF_SESSION} AND turn_number = ANY(%(numbers)s::bigint[])"
 
 TURNS_BY_TOPIC = f"""
-    SELECT {_TURN_AND_BODY}
-    FROM ricordo.turns AS t
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    {_TURNS} {OF_SESSION}
       AND turn_number = ANY(ARRAY(
           SELECT x.turn_number FROM ricordo.topic_turns AS x
           WHERE x.owner = %(owner)s AND x.session_id = %(session_id)s AND x.topic_id = %(topic_id)s))
 """
 
-TURNS_BY_ID = f"""
-    SELECT {_TURN_AND_BODY}
-    FROM ricordo.turns AS t WHERE owner = %(owner)s AND turn_id = ANY(%(turn_ids)s::text[])
-"""
+TURNS_BY_ID = f"{_TURNS} owner = %(owner)s AND turn_id = ANY(%(turn_ids)s::text[])"
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
-TURN_BY_ID = f"""
-    SELECT {_TURN_AND_BODY}
-    FROM ricordo.turns AS t WHERE owner = %(owner)s AND turn_id = %(turn_id)s
-"""
+TURN_BY_ID = f"{_TURNS} owner = %(owner)s AND turn_id = %(turn_id)s"
 
-NEWEST_TURN = f"""
-    SELECT {_TURN_AND_BODY}
-    FROM ricordo.turns AS t
-    WHERE owner = %(owner)s AND session_id = %(session_id)s ORDER BY turn_number DESC LIMIT 1
-"""
+NEWEST_TURN = f"{_TURNS} {OF_SESSION} ORDER BY turn_number DESC LIMIT 1"
 
 # Newest first, so that LIMIT keeps the newest; the store reverses them.
 TURNS = f"""
-    SELECT {_TURN_AND_BODY}
-    FROM ricordo.turns AS t
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    {_TURNS} {OF_SESSION}
       AND turn_number > %(after)s AND turn_number < %(before)s
     ORDER BY turn_number DESC LIMIT %(last)s
 """
@@ -198,53 +174,42 @@ TURNS_PAGE = """
     SELECT * FROM ricordo.turns_page(%(owner)s, %(session_id)s, %(after)s, %(before)s, %(last)s)
 """
 
-SESSION = f"""
-    SELECT {SESSION_COLUMNS} FROM ricordo.sessions WHERE owner = %(owner)s AND session_id = %(session_id)s
-"""
+SESSION = f"SELECT {SESSION_ROWS.columns} FROM ricordo.sessions WHERE {OF_SESSION}"
 
-SESSIONS = f"""
-    SELECT {SESSION_COLUMNS} FROM ricordo.sessions
+_SESSIONS = f"""
+    SELECT {SESSION_ROWS.columns} FROM ricordo.sessions
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
       AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
-    ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s
 """
+_BY_ACTIVITY = "ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s"
+
+SESSIONS = f"{_SESSIONS} {_BY_ACTIVITY}"
 
 SESSIONS_BEFORE = f"""
-    SELECT {SESSION_COLUMNS} FROM ricordo.sessions
-    WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
-      AND (%(tag)s::text IS NULL OR tags IS NOT NULL AND tags::jsonb ? %(tag)s::text)
+    {_SESSIONS}
       AND active_day <= %(before_active_at)s / 86400000000
       AND (last_active_at, session_id) < (%(before_active_at)s, %(before_id)s::text)
-    ORDER BY active_day DESC, last_active_at DESC, session_id DESC LIMIT %(limit)s
+    {_BY_ACTIVITY}
 """
 
 SESSION_MARKS = """
     SELECT session_id, revision, last_turn, turn_count FROM ricordo.sessions WHERE owner = %(owner)s
 """
 
-RECEIPTS = """
+RECEIPTS = f"""
     SELECT turn_number, body FROM ricordo.receipts
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE {OF_SESSION}
       AND (%(turn_number)s::bigint IS NULL OR turn_number = %(turn_number)s::bigint)
     ORDER BY turn_number DESC LIMIT %(limit)s
 """
 
-PASSAGES = """
-    SELECT digest, body FROM ricordo.passages
-    WHERE owner = %(owner)s AND session_id = %(session_id)s AND digest = ANY(%(digests)s::text[])
-"""
+PASSAGES = f"SELECT digest, body FROM ricordo.passages WHERE {OF_SESSION} AND digest = ANY(%(digests)s::text[])"
 
 # -- row locks until the commit ----------------------------------------------------------------------------------
 
-LOCK_SESSION = f"""
-    SELECT {SESSION_COLUMNS} FROM ricordo.sessions
-    WHERE owner = %(owner)s AND session_id = %(session_id)s FOR UPDATE
-"""
+LOCK_SESSION = f"SELECT {SESSION_ROWS.columns} FROM ricordo.sessions WHERE {OF_SESSION} FOR UPDATE"
 
-LOCK_LAST_TURN = """
-    SELECT last_turn FROM ricordo.sessions
-    WHERE owner = %(owner)s AND session_id = %(session_id)s FOR UPDATE
-"""
+LOCK_LAST_TURN = f"SELECT last_turn FROM ricordo.sessions WHERE {OF_SESSION} FOR UPDATE"
 
 LOCK_SESSION_OF_TURN = """
     SELECT session_id FROM ricordo.sessions
@@ -273,23 +238,14 @@ LOCK_IDLE_SESSIONS = """
 # -- deleting ----------------------------------------------------------------------------------------------------
 # Cascades would do the same with one lookup per turn; a statement per table is one pass per table.
 
-DELETE_RECEIPTS = """
-    DELETE FROM ricordo.receipts WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
+CONTENT_OF_SESSIONS = {
+    table: of_sessions(table)
+    for table in ("receipts", "passages", "traces", "topic_turns", "topics", "blocks", "summaries", "turns")
+}
 
-DELETE_PASSAGES = """
-    DELETE FROM ricordo.passages WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
+DELETE_SESSIONS = of_sessions("sessions")
 
-DELETE_TURNS = """
-    DELETE FROM ricordo.turns WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-DELETE_SESSIONS = """
-    DELETE FROM ricordo.sessions WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-"""
-
-EMPTY_SESSION = """
+EMPTY_SESSION = f"""
     UPDATE ricordo.sessions SET
         last_turn = 0,
         turn_count = 0,
@@ -299,7 +255,7 @@ EMPTY_SESSION = """
         topics_through = 0,
         topics_revision = topics_revision + 1,
         learned_through = 0
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE {OF_SESSION}
 """
 
 EXPIRED_TURNS = """
@@ -335,19 +291,19 @@ ANYTHING_EXPIRED = """
 """
 
 # After turns were imported, deleted, archived or brought back; the session is locked.
-COUNT_SESSION = """
+COUNT_SESSION = f"""
     UPDATE ricordo.sessions SET
         open_count = (SELECT count(*) FROM ricordo.turns
-                      WHERE owner = %(owner)s AND session_id = %(session_id)s
+                      WHERE {OF_SESSION}
                         AND query IS NOT NULL AND response IS NULL),
         receipt_count = (SELECT count(*) FROM ricordo.receipts
-                         WHERE owner = %(owner)s AND session_id = %(session_id)s)
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+                         WHERE {OF_SESSION})
+    WHERE {OF_SESSION}
 """
 
-SHRINK_SESSION = """
+SHRINK_SESSION = f"""
     UPDATE ricordo.sessions SET turn_count = turn_count - %(gone)s, revision = revision + 1
-    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    WHERE {OF_SESSION}
 """
 
 DELETE_EMPTIED_SESSIONS = """

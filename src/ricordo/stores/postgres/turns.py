@@ -34,31 +34,23 @@ from ricordo.stores.postgres.transaction import (
     LONG_TIMEOUT,
     Cursor,
     OwnerTransactions,
+    PostgresPart,
     RetryTransaction,
     Transaction,
     as_bigint,
+    long_script,
     named,
 )
-from ricordo.stores.turn_rows import (
-    ENDLESS,
-    SESSION_COLUMNS,
-    TURN_COLUMNS,
-    micros,
-    moment,
-    row_to_session,
-    session_to_row,
-    texts_in,
-    turn_to_row,
-)
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, TURN_COLUMNS, micros, moment, texts_in, turn_to_row
 
 Values = dict[str, Any]
 
 
-class PostgresTurns:
+class PostgresTurns(PostgresPart):
     """`TurnStore` on PostgreSQL."""
 
     def __init__(self, transactions: OwnerTransactions) -> None:
-        self._transactions = transactions
+        super().__init__(transactions)
         self._group = AppendGroup(transactions)
 
     def append(
@@ -146,8 +138,19 @@ class PostgresTurns:
             owner, lambda tx: _receipts(tx, owner, session_id, turn_number, limit), repeatable=True
         )
 
-    def delete(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._transactions.run_long(owner, lambda tx: _delete(tx, owner, session_id, turn_numbers))
+    @long_script
+    def delete(self, transaction: Transaction, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        here = {"owner": owner.key, "session_id": session_id}
+        if not lock_session(transaction, owner, session_id):
+            return 0
+        rows = transaction.send(sql.DELETE_NUMBERED_TURNS, {**here, "numbers": list(turn_numbers)})
+        deleted = [topics.DeletedTurn(*row) for row in rows]
+        if deleted:
+            transaction.send(sql.SHRINK_SESSION, {**here, "gone": len(deleted)})
+            transaction.send(sql.DELETE_UNUSED_PASSAGES, {"owner": owner.key, "session_ids": [session_id]})
+            transaction.send(sql.COUNT_SESSION, here)
+            topics.after_deletion(transaction, owner, session_id, deleted)
+        return len(deleted)
 
     def _or_repeat(
         self,
@@ -290,7 +293,7 @@ def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]
     at_number = transaction.send(sql.TURNS_BY_NUMBER, {**here, "numbers": [turn.turn_number for turn in loaded]})
     with_id = transaction.send(sql.TURNS_BY_ID, {"owner": owner.key, "turn_ids": [turn.id for turn in loaded]})
     first_row(owner_row)
-    info = row_to_session(owner, first_row(locked))
+    info = SESSION_ROWS.read(first_row(locked), owner=owner)
     by_number = {turn.turn_number: turn for turn in to_turns(owner, at_number)}
     by_id = {turn.id: turn for turn in to_turns(owner, with_id)}
     taken = [number for (number,) in numbers]
@@ -332,21 +335,6 @@ def _texts(session_id: str, number: int, body: str) -> set[str]:
         raise DamageError(
             f"the receipt of turn {number} of session {session_id!r} cannot be read back ({error}); run verify"
         ) from error
-
-
-def _delete(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
-    """Delete single turns of a session, and update its topics and blocks; returns how many."""
-    here = {"owner": owner.key, "session_id": session_id}
-    if not lock_session(transaction, owner, session_id):
-        return 0
-    rows = transaction.send(sql.DELETE_NUMBERED_TURNS, {**here, "numbers": list(numbers)})
-    deleted = [topics.DeletedTurn(*row) for row in rows]
-    if deleted:
-        transaction.send(sql.SHRINK_SESSION, {**here, "gone": len(deleted)})
-        transaction.send(sql.DELETE_UNUSED_PASSAGES, {"owner": owner.key, "session_ids": [session_id]})
-        transaction.send(sql.COUNT_SESSION, here)
-        topics.after_deletion(transaction, owner, session_id, deleted)
-    return len(deleted)
 
 
 def _touch(transaction: Transaction, turn: Turn, **counts: int) -> tuple[Cursor, Cursor]:
@@ -391,4 +379,4 @@ def _row(turn: Turn) -> Values:
 
 def session_row(session: SessionInfo) -> Values:
     """The parameters that write a session's fields."""
-    return {"owner": session.owner.key, **named(SESSION_COLUMNS, session_to_row(session))}
+    return {"owner": session.owner.key, **SESSION_ROWS.named(session)}

@@ -18,7 +18,9 @@ from ricordo.stores.protocols import Store
 from ricordo.stores.spool.cache import RecentTurns
 from ricordo.stores.spool.circuit_breaker import SpoolTimeouts
 from ricordo.stores.spool.database import SpooledDatabase
-from ricordo.stores.spool.parts import (
+from ricordo.stores.spool.spool import Replay, Spool
+from ricordo.stores.spool.turns import SpooledSessions, SpooledTurns
+from ricordo.stores.spool.unspooled_parts import (
     SpooledDocuments,
     SpooledItems,
     SpooledJobs,
@@ -27,8 +29,6 @@ from ricordo.stores.spool.parts import (
     SpooledTopics,
     SpooledVectors,
 )
-from ricordo.stores.spool.spool import Replay, Spool
-from ricordo.stores.spool.turns import SpooledSessions, SpooledTurns
 
 __all__ = ["SpoolState", "SpoolTimeouts", "SpooledStore"]
 

@@ -37,7 +37,6 @@ class CachedSession:
 
     @property
     def every(self) -> tuple[Turn, ...]:
-        """All cached turns, in order."""
         return (*self.apart, *self.turns)
 
     @property
@@ -160,7 +159,6 @@ class RecentTurns:
         return self._version
 
     def get(self, owner: Owner, session_id: str) -> CachedSession | None:
-        """What is cached of a session."""
         with self._lock:
             key = (owner.key, session_id)
             if key in self._known:
@@ -168,7 +166,6 @@ class RecentTurns:
             return self._known.get(key)
 
     def session_of(self, owner: Owner, turn_id: str) -> str | None:
-        """The session of a cached turn."""
         with self._lock:
             return self._session_ids.get((owner.key, turn_id))
 

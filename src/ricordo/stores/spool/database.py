@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.service import SpoolState
-from ricordo.records.turns import Owner, SessionInfo
+from ricordo.records.turns import Owner, SessionInfo, log_details
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.cache import LastKnownValues, RecentTurns
 from ricordo.stores.spool.circuit_breaker import CircuitBreaker, SpoolTimeouts
@@ -130,19 +130,12 @@ class SpooledDatabase:
 
     def write_failed(self, write: Write, error: StoreUnavailable, *, sent: bool) -> None:
         """Log a write that is spooled: as a warning if it was in progress when the database went away."""
-        owner, session_id = write.scope
         self._last_error = str(error)
         log.log(
             logging.WARNING if sent else logging.DEBUG,
             "the database is away, a write is spooled: %s",
             error,
-            extra={
-                "operation": write.operation,
-                "tenant_id": owner.tenant_id,
-                "user_id": owner.user_id,
-                "session_id": session_id,
-                "cause": str(error),
-            },
+            extra={**log_details(write.operation, *write.scope), "cause": str(error)},
         )
 
     def breaker_changed(self, breaker: CircuitBreaker) -> None:

@@ -100,7 +100,6 @@ class ProvisionalSessions:
                     write.apply(self._scratch)
 
     def close(self, scope: Scope) -> None:
-        """Drop a provisional session."""
         with self._lock:
             if self._baselines.pop(_key(scope), None) is None:
                 return
@@ -117,20 +116,17 @@ class ProvisionalSessions:
         return self._scratch.turns.page(*scope, last=last, before=before, after=after)
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
-        """One turn by id."""
         with self._lock:
             if not any(key == owner.key for key, _ in self._baselines):
                 return None
             return self._scratch.turns.get(owner, turn_id)
 
     def session(self, scope: Scope) -> SessionInfo | None:
-        """The fields of a session."""
         with self._lock:
             baseline, info = self._baselines.get(_key(scope)), self._scratch.sessions.get(*scope)
             return self._described(info, baseline) if info and baseline else None
 
     def receipts(self, scope: Scope, turn_number: int | None, limit: int) -> Sequence[StoredReceipt]:
-        """The receipts of pending turns."""
         return self._scratch.turns.receipts(*scope, turn_number=turn_number, limit=limit)
 
     def _described(self, info: SessionInfo, baseline: Baseline) -> SessionInfo:
@@ -207,7 +203,6 @@ class PendingWrites:
 
     @property
     def depth(self) -> int:
-        """The number of pending writes."""
         return self._depth
 
     def lock(self, scope: Scope) -> RLock:
@@ -215,7 +210,6 @@ class PendingWrites:
         return self._locks[hash(_key(scope)) % LOCKS]
 
     def has(self, scope: Scope) -> bool:
-        """Whether a session has pending writes."""
         return _key(scope) in self._sessions
 
     def is_last(self, pending: PendingWrite) -> bool:
@@ -223,7 +217,6 @@ class PendingWrites:
         return len(self._sessions.get(_key(pending.scope), ())) == 1
 
     def has_any_of(self, owner: Owner) -> bool:
-        """Whether an owner has pending writes."""
         return owner.key in self._of_owner
 
     def add(self, pending: PendingWrite) -> None:
@@ -235,7 +228,6 @@ class PendingWrites:
             self.changed.notify_all()
 
     def remove(self, pending: PendingWrite) -> None:
-        """Remove a write that is done."""
         key, owner = _key(pending.scope), pending.scope[0].key
         with self._mutex:
             self._sessions[key].remove(pending)  # usually the first
@@ -268,7 +260,6 @@ class PendingWrites:
             return [each.record.write for each in self._sessions.get(_key(scope), ())]
 
     def of_owner(self, owner: Owner) -> list[PendingWrite]:
-        """The pending writes of an owner."""
         with self._mutex:
             return [each for key, waiting in self._sessions.items() if key[0] == owner.key for each in waiting]
 

@@ -37,7 +37,6 @@ class SegmentContents:
 
 
 def frame(record: bytes) -> bytes:
-    """The record as it is in the file."""
     return MARK + len(record).to_bytes(4, "big") + _digest(record) + record
 
 
@@ -113,7 +112,6 @@ class Segments:
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
         return sum(segment.size for segment in list(self._segments))
 
     def append(self, record: bytes) -> Segment:

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock, Thread
 
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable
-from ricordo.records.turns import Owner, SessionInfo, Turn
+from ricordo.records.turns import Owner, SessionInfo, Turn, log_details
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.cache import RecentTurns
 from ricordo.stores.spool.connection import CallAbandoned, StoreConnection
@@ -155,17 +155,10 @@ class Spool:
         cause = f"{type(error).__name__}: {error}"
         self.refused.add(pending.record, cause)
         self._count_refusal(cause)
-        owner, session_id = pending.scope
         log.error(
             "a spooled write was refused and set aside: %s",
             cause,
-            extra={
-                "operation": pending.record.write.operation,
-                "tenant_id": owner.tenant_id,
-                "user_id": owner.user_id,
-                "session_id": session_id,
-                "cause": cause,
-            },
+            extra={**log_details(pending.record.write.operation, *pending.scope), "cause": cause},
         )
         self._remove(pending)
 
@@ -266,8 +259,7 @@ class Spool:
                 log.warning(
                     "a spooled write cannot be read yet: %s",
                     type(error).__name__,
-                    extra={"operation": "adopt", "tenant_id": scope[0].tenant_id, "user_id": scope[0].user_id}
-                    | {"session_id": scope[1]},
+                    extra=log_details("adopt", *scope),
                 )
 
     def _count_refusal(self, cause: str) -> None:
@@ -307,7 +299,6 @@ class Replay:
         self._thread = Thread(target=self._run, name="ricordo-replay", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

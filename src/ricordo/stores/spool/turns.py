@@ -37,15 +37,13 @@ class SpooledTurns:
         receipt: StoredReceipt | None = None,
         acknowledged_at: datetime | None = None,
     ) -> Turn:
+        def work(store: Store) -> Turn:
+            return store.turns.append(turn, expected=expected, receipt=receipt, acknowledged_at=acknowledged_at)
+
         if acknowledged_at is not None:
-            return self._acknowledged(
-                turn.owner,
-                lambda store: store.turns.append(
-                    turn, expected=expected, receipt=receipt, acknowledged_at=acknowledged_at
-                ),
-            )
+            return self._acknowledged(turn.owner, work)
         write = AppendTurn(turn, receipt)
-        return self._write(write, write.apply) if expected is None else self._append_expected(write, expected)
+        return self._write(write, write.apply) if expected is None else self._append_expected(write, expected, work)
 
     def answer(
         self,
@@ -57,19 +55,17 @@ class SpooledTurns:
         *,
         acknowledged_at: datetime | None = None,
     ) -> Turn:
+        def work(store: Store) -> Turn:
+            return store.turns.answer(owner, turn_id, answer, metadata, receipt, acknowledged_at=acknowledged_at)
+
         if acknowledged_at is not None:
-            return self._acknowledged(
-                owner,
-                lambda store: store.turns.answer(
-                    owner, turn_id, answer, metadata, receipt, acknowledged_at=acknowledged_at
-                ),
-            )
+            return self._acknowledged(owner, work)
         session_id = self._session_of(owner, turn_id)
         if session_id is not None:
             write = AnswerTurn(owner, session_id, turn_id, answer, metadata, receipt)
             return self._write(write, write.apply)
         # The session of a turn that is not cached is unknown, so its answer cannot be spooled.
-        answered = self._database.call(lambda store: store.turns.answer(owner, turn_id, answer, metadata, receipt))
+        answered = self._database.call(work)
         self._spool.written((owner, answered.session_id), answered)
         return answered
 
@@ -81,11 +77,10 @@ class SpooledTurns:
         return marked
 
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
-        if acknowledged_at is not None:
-            return self._acknowledged(
-                turn.owner, lambda store: store.turns.add_message(turn, acknowledged_at=acknowledged_at)
-            )
-        return self._write(AddMessage(turn), lambda store: store.turns.add_message(turn))
+        def work(store: Store) -> Turn:
+            return store.turns.add_message(turn, acknowledged_at=acknowledged_at)
+
+        return self._write(AddMessage(turn), work) if acknowledged_at is None else self._acknowledged(turn.owner, work)
 
     def _acknowledged(self, owner: Owner, work: Callable[[Store], Turn]) -> Turn:
         """Write for another spool: only to the database, after the pending writes of this one."""
@@ -214,15 +209,13 @@ class SpooledTurns:
         self._spool.written(write.scope, written)
         return written
 
-    def _append_expected(self, write: AppendTurn, expected: int) -> Turn:
+    def _append_expected(self, write: AppendTurn, expected: int, work: Callable[[Store], Turn]) -> Turn:
         """Append a turn that expects a number. If it is spooled, that must be the number after the cached ones."""
         call = None
         if not self._spool.pending.has(write.scope):
             sent = self._connection.breaker.is_closed
             try:
-                written = self._database.call(
-                    lambda store: store.turns.append(write.turn, expected=expected, receipt=write.receipt)
-                )
+                written = self._database.call(work)
             except StoreUnavailable as error:
                 self._database.write_failed(write, error, sent=sent)
                 call = call_left_by(error)
@@ -241,9 +234,7 @@ class SpooledTurns:
         except SpoolWriteError:
             if call is not None or not self._database.wait_past_spool(write.scope):
                 raise
-        return self._write_past_spool(
-            write, lambda store: store.turns.append(write.turn, expected=expected, receipt=write.receipt)
-        )
+        return self._write_past_spool(write, work)
 
     def _session_of(self, owner: Owner, turn_id: str) -> str | None:
         pending = self._spool.provisional.turn(owner, turn_id)

@@ -13,7 +13,7 @@ from ricordo.records.derived import Summary, TopicChange, TopicShelf
 from ricordo.records.service import Damage
 from ricordo.records.turns import Block, SessionInfo, StoredReceipt, Turn, TurnVectors
 from ricordo.records.values import record
-from ricordo.stores.derived_rows import block_to_row
+from ricordo.stores.derived_rows import BLOCK_ROWS
 from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import one_view
@@ -92,7 +92,7 @@ def restore(writer: sqlite3.Connection, copy: SessionCopy) -> None:
     session, owner = copy.session, copy.session.owner
     key = topics.key_of(owner, session.id)
     turn_operations.add_session(writer, session)
-    writer.executemany(topics.ADD_BLOCK, ((*key, *block_to_row(block)) for block in copy.blocks))
+    writer.executemany(topics.ADD_BLOCK, ((*key, *BLOCK_ROWS.write(block)) for block in copy.blocks))
     writer.executemany(sql.ADD_TURN, ((key[0], *_row(turn)) for turn in copy.turns))
     writer.execute(sql.FIND_ORDER, {"owner": key[0], "session_id": key[1]})
     for receipt in copy.receipts:

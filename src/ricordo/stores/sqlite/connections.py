@@ -9,11 +9,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
 from threading import Event, Lock, get_ident
 from time import monotonic, sleep
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.stores.group_commit import GroupCommit, Joinable, Ticket
@@ -33,6 +34,7 @@ from ricordo.stores.sqlite.database import (
     translating,
 )
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _kept_from_closing: list[object] = []
@@ -75,7 +77,6 @@ class Connections:
             return self._new_reader()
 
     def reading(self) -> "ReadConnection":
-        """A reading connection for one `with` block."""
         return ReadConnection(self)
 
     def give_back(self, reader: sqlite3.Connection) -> None:
@@ -331,3 +332,31 @@ class OnDemandTables:
         """The rows of a statement; none if there are no tables yet."""
         with self._connections.reading() as reader:
             return reader.execute(statement, values).fetchall() if self.are_in(reader) else []
+
+
+class _Tables(Protocol):
+    def write(self, operation: Callable[[WriteConnection], T]) -> T: ...
+
+
+D = TypeVar("D", bound=_Tables)
+
+
+class SqlitePart(Generic[D]):
+    """A part of the store, in tables that every file has or that are created on demand."""
+
+    def __init__(self, database: D) -> None:
+        self._database = database
+
+
+S = TypeVar("S", bound=SqlitePart[Any])
+
+
+def writing(method: Callable[Concatenate[S, WriteConnection, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A method of a part that runs in a write transaction, perhaps with others; callers leave out the connection."""
+
+    @wraps(method)
+    def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        written: T = self._database.write(lambda writer: method(self, writer, *args, **kwargs))
+        return written
+
+    return call

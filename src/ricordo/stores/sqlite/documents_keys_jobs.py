@@ -11,49 +11,37 @@ from datetime import datetime, timedelta
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import Owner
 from ricordo.stores import write_rules
-from ricordo.stores.derived_rows import (
-    CHUNK_COLUMNS,
-    DOCUMENT_COLUMNS,
-    JOB_COLUMNS,
-    KEY_COLUMNS,
-    chunk_to_row,
-    document_to_row,
-    job_to_row,
-    key_to_row,
-    row_to_chunk,
-    row_to_document,
-    row_to_job,
-    row_to_key,
-)
+from ricordo.stores.derived_rows import CHUNK_ROWS, DOCUMENT_ROWS, JOB_ROWS, KEY_ROWS
 from ricordo.stores.sqlite import documents_keys_jobs as sql
 from ricordo.stores.sqlite import turn_statements
-from ricordo.stores.sqlite.connections import OnDemandTables
+from ricordo.stores.sqlite.connections import OnDemandTables, SqlitePart, writing
+from ricordo.stores.sqlite.database import WriteConnection
 from ricordo.stores.turn_rows import ENDLESS, micros
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────
 
-DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE owner = ? AND document_id = ?"
+DOCUMENT = f"SELECT {DOCUMENT_ROWS.columns} FROM documents WHERE owner = ? AND document_id = ?"
 
 DOCUMENTS = f"""
-SELECT {DOCUMENT_COLUMNS} FROM documents
+SELECT {DOCUMENT_ROWS.columns} FROM documents
 WHERE owner = ? AND (created_at, document_id) < (?, ?)
 ORDER BY created_at DESC, document_id DESC LIMIT ?
 """
 
-ADD_DOCUMENT = f"INSERT INTO documents (owner, {DOCUMENT_COLUMNS}) VALUES (?{', ?' * 8})"
+ADD_DOCUMENT = f"INSERT INTO documents {DOCUMENT_ROWS.by_place()}"
 
 DROP_DOCUMENT = "DELETE FROM documents WHERE owner = ? AND document_id = ?"
 
-ADD_CHUNK = f"INSERT INTO chunks (owner, {CHUNK_COLUMNS}) VALUES (?{', ?' * 10})"
+ADD_CHUNK = f"INSERT INTO chunks {CHUNK_ROWS.by_place()}"
 
-ALL_CHUNKS = f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE owner = ? ORDER BY document_id, position"
+ALL_CHUNKS = f"SELECT {CHUNK_ROWS.columns} FROM chunks WHERE owner = ? ORDER BY document_id, position"
 
 CHUNKS = f"""
-SELECT {CHUNK_COLUMNS} FROM chunks
+SELECT {CHUNK_ROWS.columns} FROM chunks
 WHERE owner = ? AND document_id IN (SELECT value FROM json_each(?)) ORDER BY document_id, position
 """
 
-CHUNK = f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE owner = ? AND chunk_id = ?"
+CHUNK = f"SELECT {CHUNK_ROWS.columns} FROM chunks WHERE owner = ? AND chunk_id = ?"
 
 CHUNKS_KNOWN = "SELECT chunk_id FROM chunks WHERE owner = ? AND chunk_id IN (SELECT value FROM json_each(?))"
 
@@ -63,7 +51,7 @@ SET_VECTOR = "UPDATE chunks SET vector = ?, embedder = ? WHERE owner = ? AND chu
 
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────
 
-ADD_KEY = f"INSERT INTO api_keys (owner, {KEY_COLUMNS}) VALUES (?{', ?' * 9})"
+ADD_KEY = f"INSERT INTO api_keys {KEY_ROWS.by_place()}"
 
 REVOKE_KEY = "UPDATE api_keys SET revoked_at = ? WHERE owner = ? AND key_id = ? AND revoked_at IS NULL"
 
@@ -74,11 +62,11 @@ WHERE owner = :owner AND key_id = :key_id AND digest = :digest
 
 # ── jobs and leases ──────────────────────────────────────────────────────────────────────────────────
 
-JOB = f"SELECT {JOB_COLUMNS} FROM jobs WHERE owner = ? AND kind = ? AND session_id = ?"
+JOB = f"SELECT {JOB_ROWS.columns} FROM jobs WHERE owner = ? AND kind = ? AND session_id = ?"
 
-JOBS = f"SELECT {JOB_COLUMNS} FROM jobs WHERE owner = ? ORDER BY kind, session_id"
+JOBS = f"SELECT {JOB_ROWS.columns} FROM jobs WHERE owner = ? ORDER BY kind, session_id"
 
-PUT_JOB = f"INSERT OR REPLACE INTO jobs (owner, {JOB_COLUMNS}) VALUES (?{', ?' * 10})"
+PUT_JOB = f"INSERT OR REPLACE INTO jobs {JOB_ROWS.by_place()}"
 
 DROP_JOB = "DELETE FROM jobs WHERE owner = ? AND kind = ? AND session_id = ?"
 
@@ -90,20 +78,13 @@ WHERE owner = :owner AND (until <= :now OR holder = :holder)
 
 END_LEASE = "DELETE FROM leases WHERE owner = ? AND name = ? AND holder = ?"
 
-ERASE = {
-    "chunks": "DELETE FROM chunks WHERE owner = ?",
-    "documents": "DELETE FROM documents WHERE owner = ?",
-    "jobs": "DELETE FROM jobs WHERE owner = ?",
-    "keys": "DELETE FROM api_keys WHERE owner = ?",
-}
-
 # ── without an owner ─────────────────────────────────────────────────────────────────────────────────
 
-KEY_BY_DIGEST = f"SELECT {KEY_COLUMNS} FROM api_keys WHERE digest = ?"
+KEY_BY_DIGEST = f"SELECT {KEY_ROWS.columns} FROM api_keys WHERE digest = ?"
 
-KEYS_OF_TENANT = f"SELECT {KEY_COLUMNS} FROM api_keys WHERE tenant_id = ? ORDER BY created_at, key_id"
+KEYS_OF_TENANT = f"SELECT {KEY_ROWS.columns} FROM api_keys WHERE tenant_id = ? ORDER BY created_at, key_id"
 
-JOBS_OF_TENANT = f"SELECT {JOB_COLUMNS} FROM jobs WHERE tenant_id = ?"
+JOBS_OF_TENANT = f"SELECT {JOB_ROWS.columns} FROM jobs WHERE tenant_id = ?"
 
 _DUE = """due_at <= :now AND (leased_until IS NULL OR leased_until <= :now)
   AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))"""
@@ -115,99 +96,82 @@ UPDATE jobs SET attempts = attempts + 1, leased_by = :worker, leased_until = :un
 WHERE (owner, kind, session_id) IN (
     SELECT owner, kind, session_id FROM jobs WHERE {_DUE} ORDER BY due_at, owner, kind, session_id LIMIT :limit
 )
-RETURNING {JOB_COLUMNS}
+RETURNING {JOB_ROWS.columns}
 """
 
 STATS = "SELECT count(*) FROM documents WHERE owner IN (SELECT owner FROM owners WHERE tenant_id = :tenant_id)"
 
 
-class SqliteDocuments:
+class SqliteDocuments(SqlitePart[OnDemandTables]):
     """Documents and their chunks."""
 
-    def __init__(self, tables: OnDemandTables) -> None:
-        self._tables = tables
-
-    def put(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
+    @writing
+    def put(self, writer: WriteConnection, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
         write_rules.check_document(document, chunks)
         key = owner.key.bytes
-
-        def put(writer: sqlite3.Connection) -> bool:
-            rows = writer.execute(sql.DOCUMENT, (key, document.id)).fetchall()
-            if write_rules.is_known(row_to_document(rows[0]) if rows else None, document):
-                return False
-            ids = json.dumps([chunk.id for chunk in chunks])
-            write_rules.check_chunk_ids(name for (name,) in writer.execute(sql.CHUNKS_KNOWN, (key, ids)))
-            writer.execute(turn_statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
-            writer.execute(sql.ADD_DOCUMENT, (key, *document_to_row(document)))
-            writer.executemany(sql.ADD_CHUNK, [(key, *chunk_to_row(chunk)) for chunk in chunks])
-            return True
-
-        return self._tables.write(put)
+        rows = writer.execute(sql.DOCUMENT, (key, document.id)).fetchall()
+        if write_rules.is_known(DOCUMENT_ROWS.first(rows), document):
+            return False
+        ids = json.dumps([chunk.id for chunk in chunks])
+        write_rules.check_chunk_ids(name for (name,) in writer.execute(sql.CHUNKS_KNOWN, (key, ids)))
+        writer.execute(turn_statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
+        writer.execute(sql.ADD_DOCUMENT, (key, *DOCUMENT_ROWS.write(document)))
+        writer.executemany(sql.ADD_CHUNK, [(key, *CHUNK_ROWS.write(chunk)) for chunk in chunks])
+        return True
 
     def page(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         place = (ENDLESS, "") if before is None else (micros(before.created_at), before.id)
-        rows = self._tables.rows(sql.DOCUMENTS, (owner.key.bytes, *place, max(0, min(limit, ENDLESS))))
-        return [row_to_document(row) for row in rows]
+        rows = self._database.rows(sql.DOCUMENTS, (owner.key.bytes, *place, max(0, min(limit, ENDLESS))))
+        return [DOCUMENT_ROWS.read(row) for row in rows]
 
     def get(self, owner: Owner, document_id: str) -> Document | None:
-        rows = self._tables.rows(sql.DOCUMENT, (owner.key.bytes, document_id))
-        return row_to_document(rows[0]) if rows else None
+        return DOCUMENT_ROWS.first(self._database.rows(sql.DOCUMENT, (owner.key.bytes, document_id)))
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         if document_ids is None:
-            rows = self._tables.rows(sql.ALL_CHUNKS, (owner.key.bytes,))
+            rows = self._database.rows(sql.ALL_CHUNKS, (owner.key.bytes,))
         else:
-            rows = self._tables.rows(sql.CHUNKS, (owner.key.bytes, json.dumps(list(document_ids))))
-        return [row_to_chunk(row) for row in rows]
+            rows = self._database.rows(sql.CHUNKS, (owner.key.bytes, json.dumps(list(document_ids))))
+        return [CHUNK_ROWS.read(row) for row in rows]
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
-        rows = self._tables.rows(sql.CHUNK, (owner.key.bytes, chunk_id))
-        return row_to_chunk(rows[0]) if rows else None
+        return CHUNK_ROWS.first(self._database.rows(sql.CHUNK, (owner.key.bytes, chunk_id)))
 
-    def delete(self, owner: Owner, document_id: str) -> bool:
+    @writing
+    def delete(self, writer: WriteConnection, owner: Owner, document_id: str) -> bool:
         place = (owner.key.bytes, document_id)
-
-        def delete(writer: sqlite3.Connection) -> bool:
-            writer.execute(sql.DROP_CHUNKS, place)
-            return writer.execute(sql.DROP_DOCUMENT, place).rowcount == 1
-
-        return self._tables.write(delete)
+        writer.execute(sql.DROP_CHUNKS, place)
+        return writer.execute(sql.DROP_DOCUMENT, place).rowcount == 1
 
     def set_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
         rows = [(vector, embedder, owner.key.bytes, chunk_id) for chunk_id, vector in vectors.items()]
         if not rows:
             return 0
-        return self._tables.write(lambda writer: writer.executemany(sql.SET_VECTOR, rows).rowcount)
+        return self._database.write(lambda writer: writer.executemany(sql.SET_VECTOR, rows).rowcount)
 
 
-class SqliteKeys:
+class SqliteKeys(SqlitePart[OnDemandTables]):
     """API keys."""
 
-    def __init__(self, tables: OnDemandTables) -> None:
-        self._tables = tables
-
-    def put(self, key: ApiKey) -> None:
-        def put(writer: sqlite3.Connection) -> None:
-            known = writer.execute(sql.KEYS_OF_TENANT, (key.tenant_id,)).fetchall()
-            known += writer.execute(sql.KEY_BY_DIGEST, (key.digest,)).fetchall()
-            write_rules.check_key(key, map(row_to_key, known))
-            writer.execute(sql.ADD_KEY, (write_rules.key_owner(key).key.bytes, *key_to_row(key)))
-
-        self._tables.write(put)
+    @writing
+    def put(self, writer: WriteConnection, key: ApiKey) -> None:
+        known = writer.execute(sql.KEYS_OF_TENANT, (key.tenant_id,)).fetchall()
+        known += writer.execute(sql.KEY_BY_DIGEST, (key.digest,)).fetchall()
+        write_rules.check_key(key, map(KEY_ROWS.read, known))
+        writer.execute(sql.ADD_KEY, (write_rules.key_owner(key).key.bytes, *KEY_ROWS.write(key)))
 
     def by_digest(self, digest: str) -> ApiKey | None:
-        rows = self._tables.rows(sql.KEY_BY_DIGEST, (digest,))
-        return row_to_key(rows[0]) if rows else None
+        return KEY_ROWS.first(self._database.rows(sql.KEY_BY_DIGEST, (digest,)))
 
     def page(self, tenant_id: str) -> Sequence[ApiKey]:
-        return [row_to_key(row) for row in self._tables.rows(sql.KEYS_OF_TENANT, (tenant_id,))]
+        return [KEY_ROWS.read(row) for row in self._database.rows(sql.KEYS_OF_TENANT, (tenant_id,))]
 
     def revoke(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
         found = next((key for key in self.page(tenant_id) if key.id == key_id), None)
         if found is None or found.revoked_at:
             return found
         place = (micros(now), write_rules.key_owner(found).key.bytes, key_id)
-        self._tables.write(lambda writer: writer.execute(sql.REVOKE_KEY, place))
+        self._database.write(lambda writer: writer.execute(sql.REVOKE_KEY, place))
         return self.by_digest(found.digest)
 
     def used(self, key: ApiKey, now: datetime) -> None:
@@ -217,29 +181,32 @@ class SqliteKeys:
             "digest": key.digest,
             "now": micros(now),
         }
-        self._tables.write(lambda writer: writer.execute(sql.KEY_USED, place))
+        self._database.write(lambda writer: writer.execute(sql.KEY_USED, place))
 
 
-class SqliteJobs:
+class SqliteJobs(SqlitePart[OnDemandTables], write_rules.LeasedJobs):
     """The job queue, and leases."""
 
-    def __init__(self, tables: OnDemandTables) -> None:
-        self._tables = tables
-
-    def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
+    @writing
+    def enqueue(
+        self,
+        writer: WriteConnection,
+        owner: Owner,
+        kind: str,
+        session_id: str,
+        due_at: datetime,
+        *,
+        postpone: bool = False,
+    ) -> bool:
         wish = write_rules.new_job(owner, kind, session_id, due_at)
-
-        def put(writer: sqlite3.Connection) -> bool:
-            there = (owner.key.bytes, session_id)
-            if session_id and not writer.execute(turn_statements.LAST_TURN_OF_SESSION, there).fetchall():
-                return False
-            stored = _job(writer, wish)
-            wished = write_rules.enqueued(stored, wish, postpone=postpone)
-            if wished != stored:
-                _put_job(writer, wished)
-            return True
-
-        return self._tables.write(put)
+        there = (owner.key.bytes, session_id)
+        if session_id and not writer.execute(turn_statements.LAST_TURN_OF_SESSION, there).fetchall():
+            return False
+        stored = _job(writer, wish)
+        wished = write_rules.enqueued(stored, wish, postpone=postpone)
+        if wished != stored:
+            _put_job(writer, wished)
+        return True
 
     def take(
         self, worker: str, now: datetime, lease: timedelta, *, limit: int = 1, kinds: Sequence[str] | None = None
@@ -251,29 +218,16 @@ class SqliteJobs:
             "limit": max(0, limit),
             "kinds": None if kinds is None else json.dumps(list(kinds)),
         }
-        if not self._tables.rows(sql.ANYTHING_DUE, values):  # polling must not keep writers waiting
+        if not self._database.rows(sql.ANYTHING_DUE, values):  # polling must not keep writers waiting
             return []
-        rows = self._tables.write(lambda writer: writer.execute(sql.TAKE_JOBS, values).fetchall())
-        return write_rules.in_order([row_to_job(row) for row in rows])
-
-    def finish(self, job: Job) -> bool:
-        return self._change_job(job, write_rules.finished)
-
-    def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
-        return self._change_job(job, lambda stored: write_rules.failed(stored, error, retry_at))
-
-    def hand_back(self, job: Job) -> bool:
-        return self._change_job(job, write_rules.handed_back)
-
-    def extend(self, job: Job, until: datetime) -> Job | None:
-        held = self._change_job(job, lambda stored: write_rules.extended(stored, until))
-        return write_rules.extended(job, until) if held else None
+        rows = self._database.write(lambda writer: writer.execute(sql.TAKE_JOBS, values).fetchall())
+        return write_rules.in_order([JOB_ROWS.read(row) for row in rows])
 
     def page(self, owner: Owner) -> Sequence[Job]:
-        return [row_to_job(row) for row in self._tables.rows(sql.JOBS, (owner.key.bytes,))]
+        return [JOB_ROWS.read(row) for row in self._database.rows(sql.JOBS, (owner.key.bytes,))]
 
     def stats(self, tenant_id: str, now: datetime) -> JobStats:
-        return write_rules.counted(map(row_to_job, self._tables.rows(sql.JOBS_OF_TENANT, (tenant_id,))), now)
+        return write_rules.counted(map(JOB_ROWS.read, self._database.rows(sql.JOBS_OF_TENANT, (tenant_id,))), now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         values = {
@@ -283,31 +237,30 @@ class SqliteJobs:
             "now": micros(now),
             "until": micros(until),
         }
-        return self._tables.write(lambda writer: writer.execute(sql.LEASE, values).rowcount) == 1
+        return self._database.write(lambda writer: writer.execute(sql.LEASE, values).rowcount) == 1
 
     def end_lease(self, name: str, holder: str) -> bool:
         place = (write_rules.CLUSTER.key.bytes, name, holder)
-        return self._tables.write(lambda writer: writer.execute(sql.END_LEASE, place).rowcount) == 1
+        return self._database.write(lambda writer: writer.execute(sql.END_LEASE, place).rowcount) == 1
 
     def restore(self, jobs: Sequence[Job]) -> None:
         """Write jobs as they were elsewhere: for a backup."""
         if jobs:
-            rows = [(job.owner.key.bytes, *job_to_row(job)) for job in jobs]
-            self._tables.write(lambda writer: writer.executemany(sql.PUT_JOB, rows))
+            rows = [(job.owner.key.bytes, *JOB_ROWS.write(job)) for job in jobs]
+            self._database.write(lambda writer: writer.executemany(sql.PUT_JOB, rows))
 
-    def _change_job(self, job: Job, change: Callable[[Job], Job | None]) -> bool:
-        def put(writer: sqlite3.Connection) -> bool:
-            stored = _job(writer, job)
-            if stored is None or not write_rules.holds(stored, job):
-                return False
-            after = change(stored)
-            if after is None:
-                writer.execute(sql.DROP_JOB, _place(job))
-            else:
-                _put_job(writer, after)
-            return True
-
-        return self._tables.write(put)
+    @writing
+    def change(self, writer: WriteConnection, job: Job, change: Callable[[Job], Job | None]) -> bool:
+        """Write the next state of a job, if the worker still has its lease."""
+        stored = _job(writer, job)
+        if stored is None or not write_rules.holds(stored, job):
+            return False
+        after = change(stored)
+        if after is None:
+            writer.execute(sql.DROP_JOB, _place(job))
+        else:
+            _put_job(writer, after)
+        return True
 
 
 def _place(job: Job) -> tuple[bytes, str, str]:
@@ -315,9 +268,8 @@ def _place(job: Job) -> tuple[bytes, str, str]:
 
 
 def _job(connection: sqlite3.Connection, job: Job) -> Job | None:
-    rows = connection.execute(sql.JOB, _place(job)).fetchall()
-    return row_to_job(rows[0]) if rows else None
+    return JOB_ROWS.first(connection.execute(sql.JOB, _place(job)).fetchall())
 
 
 def _put_job(writer: sqlite3.Connection, job: Job) -> None:
-    writer.execute(sql.PUT_JOB, (job.owner.key.bytes, *job_to_row(job)))
+    writer.execute(sql.PUT_JOB, (job.owner.key.bytes, *JOB_ROWS.write(job)))

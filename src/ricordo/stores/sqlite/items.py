@@ -22,8 +22,6 @@ from ricordo.stores.sqlite.database import AdvisoryLock, translating
 
 T = TypeVar("T")
 
-ERASE_ITEMS = "DELETE FROM ricordo_items WHERE owner = ?"
-
 _names = {"items": "ricordo_items", "owners": "owners", "sessions": "sessions", "turns": "turns"}
 
 

@@ -11,20 +11,11 @@ from ricordo.records.derived import Fact, FactChange, Flag, FlagState, KnownFact
 from ricordo.records.turns import Owner
 from ricordo.records.values import record
 from ricordo.stores import write_rules
-from ricordo.stores.derived_rows import (
-    FACT_COLUMNS,
-    FLAG_COLUMNS,
-    SUMMARY_COLUMNS,
-    fact_to_row,
-    flag_to_row,
-    row_to_fact,
-    row_to_flag,
-    row_to_summary,
-    summary_to_row,
-)
+from ricordo.stores.derived_rows import FACT_ROWS, FLAG_ROWS, SUMMARY_ROWS, kept_fact
 from ricordo.stores.sqlite import people as sql
 from ricordo.stores.sqlite import turn_statements
-from ricordo.stores.sqlite.connections import Connections, one_view
+from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view, writing
+from ricordo.stores.sqlite.database import WriteConnection
 from ricordo.stores.turn_rows import ENDLESS
 
 # ── facts ────────────────────────────────────────────────────────────────────────────────────────────
@@ -33,9 +24,9 @@ AGENTS = "SELECT DISTINCT agent_id FROM facts WHERE owner = ? ORDER BY agent_id"
 
 REVISION = "SELECT revision FROM people WHERE owner = ? AND agent_id = ?"
 
-FACTS = f"SELECT {FACT_COLUMNS} FROM facts WHERE owner = ? AND agent_id = ? ORDER BY recorded_at, fact_id"
+FACTS = f"SELECT {FACT_ROWS.columns} FROM facts WHERE owner = ? AND agent_id = ? ORDER BY recorded_at, fact_id"
 
-ALL_FACTS = f"SELECT {FACT_COLUMNS} FROM facts WHERE owner = ?"
+ALL_FACTS = f"SELECT {FACT_ROWS.columns} FROM facts WHERE owner = ?"
 
 TURNS_THERE = "SELECT turn_id FROM turns WHERE owner = ? AND turn_id IN (SELECT value FROM json_each(?))"
 
@@ -48,7 +39,7 @@ ON CONFLICT (owner, agent_id) DO UPDATE SET revision = revision + 1
 
 SET_PEOPLE = "INSERT INTO people (owner, agent_id, revision) VALUES (?, ?, ?)"
 
-PUT_FACT = f"INSERT OR REPLACE INTO facts (owner, {FACT_COLUMNS}) VALUES (?{', ?' * len(FACT_COLUMNS.split(','))})"
+PUT_FACT = f"INSERT OR REPLACE INTO facts {FACT_ROWS.by_place()}"
 
 DROP_FACT = "DELETE FROM facts WHERE owner = ? AND agent_id = ? AND fact_id = ?"
 
@@ -61,21 +52,16 @@ WHERE owner = ? AND session_id = ?
 
 # ── summaries ────────────────────────────────────────────────────────────────────────────────────────
 
-SUMMARIES = f"""
-SELECT {SUMMARY_COLUMNS} FROM summaries
-WHERE owner = :owner AND (:session_id IS NULL OR session_id = :session_id)
-  AND (:agent_id IS NULL OR agent_id = :agent_id) AND (:kind IS NULL OR kind = :kind)
-ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT :limit
-"""
-
 SUMMARIES_OF_SESSION = f"""
-SELECT {SUMMARY_COLUMNS} FROM summaries
+SELECT {SUMMARY_ROWS.columns} FROM summaries
 WHERE owner = :owner AND session_id = :session_id
   AND (:agent_id IS NULL OR agent_id = :agent_id) AND (:kind IS NULL OR kind = :kind)
 ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT :limit
 """
 
-ADD_SUMMARY = f"INSERT INTO summaries (owner, {SUMMARY_COLUMNS}) VALUES (?{', ?' * 13}) ON CONFLICT DO NOTHING"
+SUMMARIES = SUMMARIES_OF_SESSION.replace(" AND session_id = :session_id", "")
+
+ADD_SUMMARY = f"INSERT INTO summaries {SUMMARY_ROWS.by_place()} ON CONFLICT DO NOTHING"
 
 DROP_SUMMARY = "DELETE FROM summaries WHERE owner = ? AND summary_id = ?"
 
@@ -84,14 +70,14 @@ DROP_SUMMARIES = "DELETE FROM summaries WHERE owner = ? AND session_id = ?"
 # ── flags ────────────────────────────────────────────────────────────────────────────────────────────
 
 FLAGS = f"""
-SELECT {FLAG_COLUMNS} FROM flags
+SELECT {FLAG_ROWS.columns} FROM flags
 WHERE owner = :owner AND (:state IS NULL OR state = :state)
 ORDER BY created_at DESC, flag_id DESC LIMIT :limit
 """
 
-ADD_FLAG = f"INSERT INTO flags (owner, {FLAG_COLUMNS}) VALUES (?{', ?' * 8}) ON CONFLICT DO NOTHING"
+ADD_FLAG = f"INSERT INTO flags {FLAG_ROWS.by_place()} ON CONFLICT DO NOTHING"
 
-SET_FLAG = f"UPDATE flags SET state = ? WHERE owner = ? AND flag_id = ? RETURNING {FLAG_COLUMNS}"
+SET_FLAG = f"UPDATE flags SET state = ? WHERE owner = ? AND flag_id = ? RETURNING {FLAG_ROWS.columns}"
 
 DROP_FLAG = "DELETE FROM flags WHERE owner = ? AND subject = ? AND subject_id = ?"
 
@@ -118,13 +104,6 @@ SELECT
     (SELECT count(*) FROM flags WHERE owner IN mine)
 """
 
-ERASE = {
-    "facts": "DELETE FROM facts WHERE owner = ?",
-    "people": "DELETE FROM people WHERE owner = ?",
-    "summaries": "DELETE FROM summaries WHERE owner = ?",
-    "flags": "DELETE FROM flags WHERE owner = ?",
-}
-
 
 @record
 class PersonCopy:
@@ -135,26 +114,36 @@ class PersonCopy:
     flags: Sequence[Flag]
 
 
-class SqlitePeople:
+class SqlitePeople(SqlitePart[Connections]):
     """Facts, summaries and flags."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-
     def agents(self, owner: Owner) -> Sequence[str]:
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             return [agent_id for (agent_id,) in reader.execute(sql.AGENTS, (owner.key.bytes,))]
 
     def facts(self, owner: Owner, agent_id: str) -> KnownFacts:
-        with self._connections.reading() as reader, one_view(reader):
-            return facts(reader, owner, agent_id)
+        with self._database.reading() as reader, one_view(reader):
+            return _facts(reader, owner, agent_id)
 
-    def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
+    @writing
+    def put_facts(self, writer: WriteConnection, owner: Owner, agent_id: str, change: FactChange) -> bool:
         write_rules.checked(agent_id, change)
-        return self._connections.write(lambda writer: put_facts(writer, owner, agent_id, change))
+        key = (owner.key.bytes, agent_id)
+        known = _facts(writer, owner, agent_id)
+        if known.revision != change.revision:
+            return False
+        there = _ids(writer, sql.TURNS_THERE, key[:1], write_rules.turns_named(change))
+        put = write_rules.with_live_sources(change, known.facts, there)
+        sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
+        if put or sessions:
+            writer.execute(turn_statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
+            writer.execute(sql.MOVE_PEOPLE, key)
+            _put(writer, owner, put)
+            writer.executemany(sql.MOVE_LEARNED, [(number, key[0], session) for session, number in change.learned])
+        return True
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             (number,) = reader.execute(sql.LEARNED_THROUGH, (owner.key.bytes, session_id)).fetchone() or (0,)
         return int(number)
 
@@ -175,99 +164,68 @@ class SqlitePeople:
             "limit": max(0, min(limit, ENDLESS)),
         }
         statement = sql.SUMMARIES if session_id is None else sql.SUMMARIES_OF_SESSION
-        with self._connections.reading() as reader:
-            return [row_to_summary(row) for row in reader.execute(statement, values)]
+        with self._database.reading() as reader:
+            return [SUMMARY_ROWS.read(row) for row in reader.execute(statement, values)]
 
-    def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        return self._connections.write(lambda writer: put_summary(writer, owner, summary))
+    @writing
+    def put_summary(self, writer: WriteConnection, owner: Owner, summary: Summary) -> bool:
+        reached = _last_turn(writer, owner, summary.session_id)
+        if reached is None or summary.last_turn > reached:
+            return False
+        return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *SUMMARY_ROWS.write(summary))).rowcount == 1
 
-    def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
-        return self._connections.write(lambda writer: drop_summaries(writer, owner, summary_ids))
+    @writing
+    def drop_summaries(self, writer: WriteConnection, owner: Owner, summary_ids: Sequence[str]) -> int:
+        key = owner.key.bytes
+        writer.executemany(sql.DROP_FLAG, [(key, "summary", each) for each in summary_ids])
+        return sum(writer.execute(sql.DROP_SUMMARY, (key, each)).rowcount for each in summary_ids)
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         values = {"owner": owner.key.bytes, "state": state, "limit": max(0, min(limit, ENDLESS))}
-        with self._connections.reading() as reader:
-            return [row_to_flag(row) for row in reader.execute(sql.FLAGS, values)]
+        with self._database.reading() as reader:
+            return [FLAG_ROWS.read(row) for row in reader.execute(sql.FLAGS, values)]
 
-    def put_flag(self, owner: Owner, flag: Flag) -> bool:
-        return self._connections.write(lambda writer: put_flag(writer, owner, flag))
+    @writing
+    def put_flag(self, writer: WriteConnection, owner: Owner, flag: Flag) -> bool:
+        if _last_turn(writer, owner, flag.session_id) is None:
+            return False
+        return writer.execute(sql.ADD_FLAG, (owner.key.bytes, *FLAG_ROWS.write(flag))).rowcount == 1
 
-    def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
-        return self._connections.write(lambda writer: set_flag(writer, owner, flag_id, state))
+    @writing
+    def set_flag(self, writer: WriteConnection, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
+        return FLAG_ROWS.first(writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall())
 
-    def forget_derived(self, owner: Owner, session_id: str) -> int:
-        return self._connections.write(lambda writer: forget_derived(writer, owner, session_id))
+    @writing
+    def forget_derived(self, writer: WriteConnection, owner: Owner, session_id: str) -> int:
+        writer.execute(sql.DROP_FLAGS_ON_SUMMARIES, {"owner": owner.key.bytes, "session_id": session_id})
+        went = writer.execute(sql.DROP_SUMMARIES, (owner.key.bytes, session_id)).rowcount
+        return went + unlearn(writer, owner, session_id)
 
-    def restore(self, copy: PersonCopy) -> None:
-        """Write what is known of an owner exactly as it was elsewhere: for a backup."""
-        self._connections.write(lambda writer: restore(writer, copy))
+    @writing
+    def restore(self, writer: WriteConnection, copy: PersonCopy) -> None:
+        """Write what is known of an owner, who has nothing here yet, exactly as it was elsewhere: for a backup."""
+        owner, key = copy.owner, copy.owner.key.bytes
+        if copy.people or copy.flags:
+            writer.execute(turn_statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
+        for agent_id, known in copy.people:
+            writer.execute(sql.SET_PEOPLE, (key, agent_id, known.revision))
+            _put(writer, owner, known.facts)
+        writer.executemany(sql.ADD_FLAG, [(key, *FLAG_ROWS.write(flag)) for flag in copy.flags])
 
 
-def facts(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> KnownFacts:
+def _facts(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> KnownFacts:
     """An agent's facts; called inside one snapshot."""
     key = (owner.key.bytes, agent_id)
     found = reader.execute(sql.REVISION, key).fetchall()
     if not found:
         return KnownFacts()
-    return KnownFacts(tuple(row_to_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
-
-
-def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: FactChange) -> bool:
-    """Apply a change, unless the facts were written since they were read."""
-    key = (owner.key.bytes, agent_id)
-    known = facts(writer, owner, agent_id)
-    if known.revision != change.revision:
-        return False
-    there = _ids(writer, sql.TURNS_THERE, key[:1], write_rules.turns_named(change))
-    put = write_rules.with_live_sources(change, known.facts, there)
-    sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
-    if put or sessions:
-        writer.execute(turn_statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
-        writer.execute(sql.MOVE_PEOPLE, key)
-        _put(writer, owner, put)
-        writer.executemany(sql.MOVE_LEARNED, [(number, key[0], session_id) for session_id, number in change.learned])
-    return True
-
-
-def put_summary(writer: sqlite3.Connection, owner: Owner, summary: Summary) -> bool:
-    """Write a summary of turns that the session has reached."""
-    counted = writer.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, summary.session_id)).fetchone()
-    if counted is None or summary.last_turn > counted[0]:
-        return False
-    return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *summary_to_row(summary))).rowcount == 1
-
-
-def drop_summaries(writer: sqlite3.Connection, owner: Owner, summary_ids: Sequence[str]) -> int:
-    """Delete summaries by id, with the flags on them."""
-    key = owner.key.bytes
-    writer.executemany(sql.DROP_FLAG, [(key, "summary", each) for each in summary_ids])
-    return sum(writer.execute(sql.DROP_SUMMARY, (key, each)).rowcount for each in summary_ids)
-
-
-def put_flag(writer: sqlite3.Connection, owner: Owner, flag: Flag) -> bool:
-    """Write a flag of a session that exists."""
-    if writer.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, flag.session_id)).fetchone() is None:
-        return False
-    return writer.execute(sql.ADD_FLAG, (owner.key.bytes, *flag_to_row(flag))).rowcount == 1
-
-
-def set_flag(writer: sqlite3.Connection, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
-    """Change the state of a flag."""
-    rows = writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall()
-    return row_to_flag(rows[0]) if rows else None
-
-
-def forget_derived(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
-    """Delete what was derived from a session; how many summaries and facts."""
-    writer.execute(sql.DROP_FLAGS_ON_SUMMARIES, {"owner": owner.key.bytes, "session_id": session_id})
-    went = writer.execute(sql.DROP_SUMMARIES, (owner.key.bytes, session_id)).rowcount
-    return went + unlearn(writer, owner, session_id)
+    return KnownFacts(tuple(kept_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
 
 
 def unlearn(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
     """Remove a session from the sources of facts; how many facts were deleted."""
     key = owner.key.bytes
-    facts = [row_to_fact(row) for row in writer.execute(sql.ALL_FACTS, (key,))]
+    facts = [kept_fact(row) for row in writer.execute(sql.ALL_FACTS, (key,))]
     unlearned = write_rules.without_session(facts, session_id)
     writer.executemany(sql.DROP_FACT, [(key, fact.agent_id, fact.id) for fact in unlearned.gone])
     writer.executemany(sql.DROP_FLAG, [(key, "fact", fact.id) for fact in unlearned.gone])
@@ -282,29 +240,24 @@ def drop_session(writer: sqlite3.Connection, key: tuple[bytes, str]) -> None:
     writer.execute(sql.DROP_FLAGS, {"owner": key[0], "session_id": key[1]})
 
 
-def restore(writer: sqlite3.Connection, copy: PersonCopy) -> None:
-    """Write what is known of an owner who has nothing here yet."""
-    owner, key = copy.owner, copy.owner.key.bytes
-    if copy.people or copy.flags:
-        writer.execute(turn_statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
-    for agent_id, known in copy.people:
-        writer.execute(sql.SET_PEOPLE, (key, agent_id, known.revision))
-        _put(writer, owner, known.facts)
-    writer.executemany(sql.ADD_FLAG, [(key, *flag_to_row(flag)) for flag in copy.flags])
-
-
 def restore_session(
     writer: sqlite3.Connection, owner: Owner, session_id: str, through: int, kept: Iterable[Summary]
 ) -> None:
     """Write how far a session was learned from, and its summaries."""
     writer.execute(sql.MOVE_LEARNED, (through, owner.key.bytes, session_id))
-    writer.executemany(sql.ADD_SUMMARY, [(owner.key.bytes, *summary_to_row(summary)) for summary in kept])
+    writer.executemany(sql.ADD_SUMMARY, [(owner.key.bytes, *SUMMARY_ROWS.write(summary)) for summary in kept])
 
 
 def _put(writer: sqlite3.Connection, owner: Owner, facts: Iterable[Fact]) -> None:
-    writer.executemany(sql.PUT_FACT, [(owner.key.bytes, *fact_to_row(fact)) for fact in facts])
+    writer.executemany(sql.PUT_FACT, [(owner.key.bytes, *FACT_ROWS.write(fact)) for fact in facts])
 
 
 def _ids(connection: sqlite3.Connection, statement: str, key: tuple[object, ...], wanted: Iterable[str]) -> set[str]:
     asked = json.dumps(sorted(wanted))
     return {found for (found,) in connection.execute(statement, (*key, asked))} if asked != "[]" else set()
+
+
+def _last_turn(connection: sqlite3.Connection, owner: Owner, session_id: str) -> int | None:
+    """The last turn number of a session; None if it does not exist."""
+    found = connection.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, session_id)).fetchone()
+    return found[0] if found else None

@@ -28,9 +28,9 @@ from ricordo.stores.archive.receipts import OWN_QUESTION, unpack_receipt
 from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
-from ricordo.stores.sqlite.connections import Connections, one_view
+from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view, writing
 from ricordo.stores.sqlite.database import WriteConnection, has_tables, translated
-from ricordo.stores.turn_rows import ENDLESS, micros, moment, plain_turns, row_to_session
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, micros, moment, plain_turns
 
 T = TypeVar("T")
 
@@ -53,11 +53,8 @@ def unless_erased(
     return checked
 
 
-class SqliteTurns:
+class SqliteTurns(SqlitePart[Connections]):
     """Turns with their receipts."""
-
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
 
     def append(
         self,
@@ -67,7 +64,7 @@ class SqliteTurns:
         receipt: StoredReceipt | None = None,
         acknowledged_at: datetime | None = None,
     ) -> Turn:
-        write = self._connections.write
+        write = self._database.write
         if acknowledged_at is not None:
             return write(
                 unless_erased(
@@ -94,13 +91,13 @@ class SqliteTurns:
         def write(writer: WriteConnection) -> Turn:
             return turn_operations.answer(writer, owner, turn_id, answer, metadata, receipt)
 
-        return self._connections.write(unless_erased(owner, acknowledged_at, write))
+        return self._database.write(unless_erased(owner, acknowledged_at, write))
 
     def mark_failed(self, owner: Owner, turn_id: str, failure: dict[str, object]) -> Turn | None:
-        return self._connections.write(lambda writer: turn_operations.mark_failed(writer, owner, turn_id, failure))
+        return self._database.write(lambda writer: turn_operations.mark_failed(writer, owner, turn_id, failure))
 
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
-        return self._connections.write(
+        return self._database.write(
             unless_erased(turn.owner, acknowledged_at, lambda writer: turn_operations.add_message(writer, turn))
         )
 
@@ -108,7 +105,7 @@ class SqliteTurns:
         self, session: SessionInfo, turns: Iterable[Turn], *, acknowledged_at: datetime | None = None
     ) -> tuple[int, int]:
         prepared = write_rules.prepared(session, turns)
-        return self._connections.write(
+        return self._database.write(
             unless_erased(
                 session.owner, acknowledged_at, lambda writer: turn_operations.load(writer, session, prepared)
             )
@@ -120,7 +117,7 @@ class SqliteTurns:
 
     def by_ids(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
         # Most of them were said long ago and are in blocks.
-        with self._connections.reading() as reader, one_view(reader):
+        with self._database.reading() as reader, one_view(reader):
             rows = reader.execute(sql.TURNS_BY_ID, (owner.key.bytes, json.dumps(list(turn_ids)))).fetchall()
             return topics.to_turns(reader, owner, rows)
 
@@ -142,25 +139,21 @@ class SqliteTurns:
         self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
     ) -> Sequence[StoredReceipt]:
         values = {"owner": owner.key.bytes, "session_id": session_id, "turn_number": turn_number, "limit": limit}
-        with self._connections.reading() as reader, one_view(reader):
+        with self._database.reading() as reader, one_view(reader):
             found = reader.execute(sql.RECEIPTS, values).fetchall()
             return [_receipt(reader, owner, session_id, number, body) for number, body in found]
 
-    def delete(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+    @writing
+    def delete(self, writer: WriteConnection, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
         key = (owner.key.bytes, session_id)
-        numbers = json.dumps(list(turn_numbers))
-
-        def drop(writer: sqlite3.Connection) -> int:
-            gone = writer.execute(sql.DROP_NUMBERED_TURNS, (*key, numbers)).fetchall()
-            if gone:
-                turns_dropped(writer, key, gone)
-            return len(gone)
-
-        return self._connections.write(drop)
+        gone = writer.execute(sql.DROP_NUMBERED_TURNS, (*key, json.dumps(list(turn_numbers)))).fetchall()
+        if gone:
+            turns_dropped(writer, key, gone)
+        return len(gone)
 
     def _read(self, owner: Owner, statement: str, values: tuple[object, ...]) -> list[Turn]:
         # No context manager, no generator: see above.
-        connections = self._connections
+        connections = self._database
         reader = connections.reader()
         try:
             rows = reader.execute(statement, values).fetchall()
@@ -208,14 +201,11 @@ def _receipt(reader: sqlite3.Connection, owner: Owner, session_id: str, number: 
     return StoredReceipt(session_id, number, body, named | own)
 
 
-class SqliteSessions:
+class SqliteSessions(SqlitePart[Connections]):
     """The sessions of an owner."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-
     def get(self, owner: Owner, session_id: str) -> SessionInfo | None:
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             return turn_operations.find_session(reader, owner, session_id)
 
     def page(
@@ -235,12 +225,12 @@ class SqliteSessions:
             "tag": tag,
             "limit": limit,
         }
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             rows = reader.execute(sql.SESSIONS, values).fetchall()
-        return [row_to_session(owner, row) for row in rows]
+        return [SESSION_ROWS.read(row, owner=owner) for row in rows]
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             return rows_to_marks(reader.execute(sql.MARKS, (owner.key.bytes,)))
 
     def update(
@@ -249,27 +239,29 @@ class SqliteSessions:
         def write(writer: WriteConnection) -> SessionInfo | None:
             return turn_operations.update(writer, owner, session_id, changes)
 
-        return self._connections.write(unless_erased(owner, acknowledged_at, write))
+        return self._database.write(unless_erased(owner, acknowledged_at, write))
 
-    def clear(self, owner: Owner, session_id: str) -> int | None:
-        return self._connections.write(lambda writer: clear(writer, owner, session_id))
+    @writing
+    def clear(self, writer: WriteConnection, owner: Owner, session_id: str) -> int | None:
+        return _emptied(writer, owner, session_id, sql.CLEAR_SESSION)
 
-    def delete(self, owner: Owner, session_id: str) -> int | None:
-        return self._connections.write(lambda writer: delete(writer, owner, session_id))
+    @writing
+    def delete(self, writer: WriteConnection, owner: Owner, session_id: str) -> int | None:
+        return _emptied(writer, owner, session_id, sql.DROP_SESSION)
 
     def expire(
         self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
     ) -> Expired:
         bounds = [-ENDLESS if moment is None else micros(moment) for moment in (turns_before, idle_before)]
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             due = due_of(reader, owner, bounds[0], bounds[1], batch)
         if not due:
             return Expired()
-        return self._connections.write(lambda writer: expire(writer, owner, due, bounds[0], bounds[1], batch))
+        return self._database.write(lambda writer: expire(writer, owner, due, bounds[0], bounds[1], batch))
 
     def due(self, tenant_id: str, *, turns_before: datetime | None, idle_before: datetime | None) -> Sequence[Owner]:
         bounds = [-ENDLESS if moment is None else micros(moment) for moment in (turns_before, idle_before)]
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             names = reader.execute(sql.DUE_OWNERS, (tenant_id, *bounds)).fetchall()
         found = (Owner(tenant_id, user_id) for (user_id,) in names)
         return [owner for owner in found if not owner.is_reserved]
@@ -278,25 +270,14 @@ class SqliteSessions:
         return ()
 
 
-def clear(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int | None:
-    """Empty a session; it stays and counts from 1 again."""
+def _emptied(writer: sqlite3.Connection, owner: Owner, session_id: str, then: str) -> int | None:
+    """Delete what is in a session, and then clear or delete the session itself; how many turns went."""
     key = (owner.key.bytes, session_id)
     if not writer.execute(sql.LAST_TURN_OF_SESSION, key).fetchall():
         return None
     people.unlearn(writer, owner, session_id)
     gone = _drop_content(writer, key)
-    writer.execute(sql.CLEAR_SESSION, key)
-    return gone
-
-
-def delete(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int | None:
-    """Remove a session and what is in it."""
-    key = (owner.key.bytes, session_id)
-    if not writer.execute(sql.LAST_TURN_OF_SESSION, key).fetchall():
-        return None
-    people.unlearn(writer, owner, session_id)
-    gone = _drop_content(writer, key)
-    writer.execute(sql.DROP_SESSION, key)
+    writer.execute(then, key)
     return gone
 
 

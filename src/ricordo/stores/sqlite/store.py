@@ -17,7 +17,7 @@ from ricordo.errors import ConflictError, StoreUnavailable
 from ricordo.records.derived import TopicShelf
 from ricordo.records.service import ApiKey, Damage, StoredItem, StoreHealth, StoreStats
 from ricordo.records.turns import Owner, SessionInfo, Turn, TurnVectors
-from ricordo.stores.derived_rows import row_to_fact
+from ricordo.stores.derived_rows import kept_fact
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import backup, documents_keys_jobs, people, vectors
 from ricordo.stores.sqlite import turn_statements as sql
@@ -25,13 +25,14 @@ from ricordo.stores.sqlite.backup import SessionCopy
 from ricordo.stores.sqlite.connections import Connections, OnDemandTables
 from ricordo.stores.sqlite.database import SCRUB_DUE, has_tables, make_tables
 from ricordo.stores.sqlite.documents_keys_jobs import SqliteDocuments, SqliteJobs, SqliteKeys
-from ricordo.stores.sqlite.items import ERASE_ITEMS, SqliteItems
+from ricordo.stores.sqlite.items import SqliteItems
 from ricordo.stores.sqlite.people import SqlitePeople
 from ricordo.stores.sqlite.sessions import SqliteSessions, SqliteTurns
 from ricordo.stores.sqlite.topics import SqliteTopics
 from ricordo.stores.sqlite.vectors import SqliteVectors
 from ricordo.stores.topic_rules import unpacked
 from ricordo.stores.turn_rows import ENDLESS, kept_turn, micros
+from ricordo.stores.write_rules import ERASED
 
 OWNERS_AT_ONCE = 500
 PAGE = 500  # rows read at once from a store that is copied
@@ -39,10 +40,11 @@ NOTE_ERASURE = """
 INSERT INTO erasures (owner, erased_at) VALUES (?, ?)
 ON CONFLICT (owner) DO UPDATE SET erased_at = max(erased_at, excluded.erased_at)
 """
-ERASED = (
-    "sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags",
-    "documents", "jobs", "keys", "items",
-)  # fmt: skip
+TABLES = (
+    *("facts", "people", "summaries", "flags", "blocks", "topics", "receipts", "passage_uses", "passages"),
+    *("turns", "sessions", "owners"),
+)
+SERVICE_TABLES = ("chunks", "documents", "jobs", "api_keys")
 
 
 class SqliteStore:
@@ -93,7 +95,7 @@ class SqliteStore:
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
         kept_turn.cache_clear()
-        row_to_fact.cache_clear()
+        kept_fact.cache_clear()
         self.topics.forget_shelves()
         gone = self._connections.write(lambda writer: erase_rows(writer, owner))
         self._scrub(self._wait)
@@ -146,16 +148,15 @@ class SqliteStore:
 
 def erase_rows(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
     """Delete an owner and note in the same commit that the file must be scrubbed."""
-    every = {**people.ERASE, **sql.ERASE}
-    if has_tables(writer, "service"):
-        every = {**documents_keys_jobs.ERASE, **every}
-    if has_tables(writer, "items"):
-        every = {"items": ERASE_ITEMS, **every}
+    items = ("ricordo_items",) if has_tables(writer, "items") else ()
+    service = SERVICE_TABLES if has_tables(writer, "service") else ()
     note_erasures(writer, {owner.key: datetime.now(UTC)})
-    gone = dict.fromkeys(ERASED, 0) | {"traces": vectors.drop(writer, owner, keep=None)}
-    gone |= {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in every.items()}
+    gone = {"traces": vectors.drop(writer, owner, keep=None)}
+    for table in (*items, *service, *TABLES):
+        what = {"ricordo_items": "items", "api_keys": "keys"}.get(table, table)
+        gone[what] = writer.execute(f"DELETE FROM {table} WHERE owner = ?", (owner.key.bytes,)).rowcount
     writer.execute(f"PRAGMA user_version = {SCRUB_DUE}")
-    return {what: gone[what] for what in ERASED}
+    return {what: gone.get(what, 0) for what in ERASED}
 
 
 def note_erasures(writer: sqlite3.Connection, erasures: Mapping[UUID, datetime]) -> None:

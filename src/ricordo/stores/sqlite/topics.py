@@ -10,31 +10,14 @@ from typing import Any
 
 from ricordo.records.derived import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, Turn
-from ricordo.stores.derived_rows import (
-    BLOCK_COLUMNS,
-    INDEXED_COLUMNS,
-    TOPIC_COLUMNS,
-    block_to_row,
-    row_to_block,
-    row_to_topic,
-    topic_to_row,
-)
+from ricordo.stores import topic_rules
+from ricordo.stores.derived_rows import BLOCK_ROWS, INDEXED_COLUMNS, TOPIC_ROWS
 from ricordo.stores.sqlite import topics as sql
-from ricordo.stores.sqlite.connections import Connections, one_view
-from ricordo.stores.sqlite.turn_statements import ARCHIVED, COUNTED
-from ricordo.stores.topic_rules import (
-    answered,
-    archived,
-    as_counted,
-    holds,
-    replaces,
-    returned,
-    rewritten,
-    with_counts,
-    without_turns,
-)
+from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view, writing
+from ricordo.stores.sqlite.database import WriteConnection
+from ricordo.stores.sqlite.turn_statements import ARCHIVED, COUNTED, NUMBERED
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
-from ricordo.stores.write_rules import by_topic
+from ricordo.stores.write_rules import grouped
 
 # ── topics and archive ───────────────────────────────────────────────────────────────────────────────
 
@@ -48,7 +31,7 @@ FROM sessions AS s WHERE owner = ? AND session_id = ?
 """
 
 TOPICS = f"""
-SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? ORDER BY created_at, topic_id
+SELECT {TOPIC_ROWS.columns} FROM topics WHERE owner = ? AND session_id = ? ORDER BY created_at, topic_id
 """
 
 # If the shelf was written since it was read, this changes no row.
@@ -62,14 +45,14 @@ TOUCH_SHELF = "UPDATE sessions SET topics_revision = topics_revision + 1 WHERE o
 
 # In its place, not as a new row at the end of the table: every turn changes its topic.
 PUT_TOPIC = f"""
-INSERT INTO topics (owner, session_id, {TOPIC_COLUMNS}) VALUES (?, ?{", ?" * 15})
+INSERT INTO topics {TOPIC_ROWS.by_place("owner", "session_id")}
 ON CONFLICT (owner, session_id, topic_id) DO UPDATE
-SET {", ".join(f"{name} = excluded.{name}" for name in TOPIC_COLUMNS.split(", ")[1:])}
+SET {TOPIC_ROWS.overwritten("topic_id")}
 """
 
 DROP_TOPIC = "DELETE FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
 
-TOPIC = f"SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
+TOPIC = f"SELECT {TOPIC_ROWS.columns} FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
 
 ASSIGN_TURN = "UPDATE turns SET topic_id = ? WHERE owner = ? AND session_id = ? AND turn_number = ?"
 
@@ -86,32 +69,23 @@ SELECT total({COUNTED}), total(({COUNTED}) * {ARCHIVED})
 FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ?
 """
 
-MESSAGES_OF_TURNS = f"""
-SELECT turn_number, {COUNTED} FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-"""
+MESSAGES_OF_TURNS = f"SELECT turn_number, {COUNTED} FROM turns WHERE {NUMBERED}"
 
-TURNS_NUMBERED = f"""
-SELECT {TURN_COLUMNS} FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-ORDER BY turn_number
-"""
+TURNS_NUMBERED = f"SELECT {TURN_COLUMNS} FROM turns WHERE {NUMBERED} ORDER BY turn_number"
 
-ADD_BLOCK = f"""
-INSERT INTO blocks (owner, session_id, {BLOCK_COLUMNS}) VALUES (?, ?{", ?" * 5})
-"""
+ADD_BLOCK = f"INSERT INTO blocks {BLOCK_ROWS.by_place('owner', 'session_id')}"
 
 SET_BLOCK = "UPDATE blocks SET turn_numbers = ?, body = ? WHERE owner = ? AND session_id = ? AND block_id = ?"
 
 DROP_BLOCK = "DELETE FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
 
 BLOCKS = f"""
-SELECT {BLOCK_COLUMNS} FROM blocks
+SELECT {BLOCK_ROWS.columns} FROM blocks
 WHERE owner = :owner AND session_id = :session_id AND (:topic_id IS NULL OR topic_id = :topic_id)
 ORDER BY created_at, block_id
 """
 
-BLOCK = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
+BLOCK = f"SELECT {BLOCK_ROWS.columns} FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
 
 BLOCK_BODIES = """
 SELECT block_id, body FROM blocks
@@ -119,16 +93,10 @@ WHERE owner = ? AND session_id = ? AND block_id IN (SELECT value FROM json_each(
 """
 
 # Which turns are still in a block, found by the numbers that it names.
-TURNS_IN_BLOCK = """
-SELECT turn_id, turn_number FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND block_id = ?
-"""
+TURNS_IN_BLOCK = f"SELECT turn_id, turn_number FROM turns WHERE {NUMBERED} AND block_id = ?"
 
 # The words go, everything else of the row stays. Whether they may is decided before.
-ARCHIVE_TURNS = """
-UPDATE turns SET query = NULL, response = NULL, details = NULL, block_id = ?
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-"""
+ARCHIVE_TURNS = f"UPDATE turns SET query = NULL, response = NULL, details = NULL, block_id = ? WHERE {NUMBERED}"
 
 REHYDRATE_TURN = """
 UPDATE turns SET query = ?, response = ?, details = ?
@@ -141,9 +109,9 @@ UPDATE turns SET query = ?, block_id = NULL WHERE owner = ? AND session_id = ? A
 """
 
 # The block is lost: what is plain may be packed again, what is not stays marked as damaged.
-LOSE_BLOCK = """
+LOSE_BLOCK = f"""
 UPDATE turns SET block_id = NULL
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND block_id = ?
+WHERE {NUMBERED} AND block_id = ?
   AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
 """
 
@@ -162,10 +130,7 @@ INDEXED_TURNS = f"""
 SELECT {INDEXED_COLUMNS} FROM turns WHERE owner = ? ORDER BY session_id, turn_number
 """
 
-NUMBERS_THERE = """
-SELECT turn_number FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-"""
+NUMBERS_THERE = f"SELECT turn_number FROM turns WHERE {NUMBERED}"
 
 TRACE_PACK = "SELECT body, words FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"
 
@@ -191,17 +156,17 @@ def key_of(owner: Owner, session_id: str) -> Key:
     return owner.key.bytes, session_id
 
 
-class SqliteTopics:
+class SqliteTopics(SqlitePart[Connections]):
     """Topics and blocks of sessions."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(self, database: Connections) -> None:
+        super().__init__(database)
         # Every question reads them, and few have changed since: what was read, and the row that tells whether it holds.
         self._shelves: dict[Key, tuple[Any, TopicShelf]] = {}
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
         key = key_of(owner, session_id)
-        with self._connections.reading() as reader, one_view(reader):
+        with self._database.reading() as reader, one_view(reader):
             found = reader.execute(sql.SHELF, key).fetchone()
             if not found:
                 self._shelves.pop(key, None)
@@ -209,7 +174,7 @@ class SqliteTopics:
             known, shelf = self._shelves.get(key, (None, TopicShelf()))
             if known != found:
                 through, revision, _ = found
-                topics = tuple(row_to_topic(row) for row in reader.execute(sql.TOPICS, key))
+                topics = tuple(TOPIC_ROWS.read(row) for row in reader.execute(sql.TOPICS, key))
                 shelf = TopicShelf(topics, through, revision)
                 if len(self._shelves) >= SHELVES_KEPT:
                     self._shelves.clear()
@@ -220,28 +185,59 @@ class SqliteTopics:
         """Keep nothing in memory of the topics that were read."""
         self._shelves.clear()
 
-    def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
-        key = key_of(owner, session_id)
-        return self._connections.write(lambda writer: put_topics(writer, key, change))
+    @writing
+    def put(self, writer: WriteConnection, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        return put_topics(writer, key_of(owner, session_id), change)
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             rows = reader.execute(sql.TURNS_OF_TOPIC, (*key_of(owner, session_id), topic_id)).fetchall()
         return [number for (number,) in rows]
 
-    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
-        return self._connections.write(lambda writer: archive(writer, owner, session_id, block))
+    @writing
+    def archive(self, writer: WriteConnection, owner: Owner, session_id: str, block: Block) -> bool:
+        """Store a block instead of the text of its turns: of all of them, or of none."""
+        key = key_of(owner, session_id)
+        if writer.execute(sql.BLOCK, (*key, block.id)).fetchall():
+            return False
+        numbers = json.dumps(block.turn_numbers)
+        found = to_turns(writer, owner, writer.execute(sql.TURNS_NUMBERED, (*key, numbers)).fetchall())
+        by_number = {turn.turn_number: turn for turn in found}
+        if not topic_rules.replaces(block, [by_number.get(number) for number in block.turn_numbers]):
+            return False
+        writer.execute(sql.ADD_BLOCK, (*key, *BLOCK_ROWS.write(block)))
+        writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
+        _change_topics(writer, key, found, topic_rules.archived)
+        return True
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         values = {"owner": owner.key.bytes, "session_id": session_id, "topic_id": topic_id}
-        with self._connections.reading() as reader:
-            return [row_to_block(row) for row in reader.execute(sql.BLOCKS, values)]
+        with self._database.reading() as reader:
+            return [BLOCK_ROWS.read(row) for row in reader.execute(sql.BLOCKS, values)]
 
-    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._connections.write(lambda writer: rehydrate(writer, owner, session_id, turn_numbers))
+    @writing
+    def rehydrate(self, writer: WriteConnection, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        """Write the text of archived turns back into their rows."""
+        key = key_of(owner, session_id)
+        rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(turn_numbers)))).fetchall()
+        back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
+        writer.executemany(sql.REHYDRATE_TURN, [(*_words(turn), *key, turn.turn_number) for turn in back])
+        _change_topics(writer, key, back, topic_rules.returned)
+        return len(back)
 
-    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._connections.write(lambda writer: release(writer, owner, session_id, turn_numbers))
+    @writing
+    def release(self, writer: WriteConnection, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        """Drop text that a block also holds: never the only copy, should the block be damaged."""
+        key = key_of(owner, session_id)
+        rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(turn_numbers)))).fetchall()
+        plain = [turn for turn in to_turns(writer, owner, rows) if not turn.archived]
+        went = 0
+        for block_id, turns in grouped(plain, lambda turn: turn.block_id).items():
+            for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
+                held = sorted(topic_rules.holds(BLOCK_ROWS.read(row), turns))
+                went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
+                _change_topics(writer, key, [turn for turn in turns if turn.turn_number in held], topic_rules.archived)
+        return went
 
 
 def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> bool:
@@ -254,8 +250,8 @@ def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> boo
     put = change.put
     if change.counted:
         numbers = json.dumps(list(change.counted))
-        put = as_counted(change, dict(writer.execute(sql.MESSAGES_OF_TURNS, (*key, numbers)).fetchall()))
-    writer.executemany(sql.PUT_TOPIC, [(*key, *topic_to_row(topic)) for topic in put])
+        put = topic_rules.as_counted(change, dict(writer.execute(sql.MESSAGES_OF_TURNS, (*key, numbers)).fetchall()))
+    writer.executemany(sql.PUT_TOPIC, [(*key, *TOPIC_ROWS.write(topic)) for topic in put])
     writer.executemany(sql.ASSIGN_TURN, [(topic_id, *key, number) for number, topic_id in change.assigned.items()])
     return True
 
@@ -263,49 +259,6 @@ def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> boo
 def to_turns(connection: sqlite3.Connection, owner: Owner, rows: Iterable[Any]) -> list[Turn]:
     """The turns of rows, archived ones with their text; rows and blocks must be read in one snapshot."""
     return rows_to_turns(owner, rows, lambda session, ids: _bodies(connection, key_of(owner, session), ids))
-
-
-def archive(writer: sqlite3.Connection, owner: Owner, session_id: str, block: Block) -> bool:
-    """Store a block instead of the text of its turns: of all of them, or of none."""
-    key = key_of(owner, session_id)
-    if writer.execute(sql.BLOCK, (*key, block.id)).fetchall():
-        return False
-    numbers = json.dumps(block.turn_numbers)
-    found = to_turns(writer, owner, writer.execute(sql.TURNS_NUMBERED, (*key, numbers)).fetchall())
-    by_number = {turn.turn_number: turn for turn in found}
-    if not replaces(block, [by_number.get(number) for number in block.turn_numbers]):
-        return False
-    writer.execute(sql.ADD_BLOCK, (*key, *block_to_row(block)))
-    writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
-    _change_topics(writer, key, found, archived)
-    return True
-
-
-def rehydrate(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
-    """Write the text of archived turns back into their rows."""
-    key = key_of(owner, session_id)
-    rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
-    back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
-    writer.executemany(sql.REHYDRATE_TURN, [(*_words(turn), *key, turn.turn_number) for turn in back])
-    _change_topics(writer, key, back, returned)
-    return len(back)
-
-
-def release(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
-    """Drop text that a block also holds: never the only copy, should the block be damaged."""
-    key = key_of(owner, session_id)
-    rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
-    plain: dict[str, list[Turn]] = {}
-    for turn in to_turns(writer, owner, rows):
-        if turn.block_id and not turn.archived:
-            plain.setdefault(turn.block_id, []).append(turn)
-    went = 0
-    for block_id, turns in plain.items():
-        for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
-            held = sorted(holds(row_to_block(row), turns))
-            went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
-            _change_topics(writer, key, [turn for turn in turns if turn.turn_number in held], archived)
-    return went
 
 
 def leave_block(writer: sqlite3.Connection, before: Turn) -> None:
@@ -317,12 +270,12 @@ def leave_block(writer: sqlite3.Connection, before: Turn) -> None:
     writer.execute(sql.LEAVE_BLOCK, (query, *key, before.turn_number))
     update_blocks(writer, key, {before.block_id})
     if before.archived:
-        _change_topics(writer, key, [before], returned)
+        _change_topics(writer, key, [before], topic_rules.returned)
 
 
 def count_answer(writer: sqlite3.Connection, turn: Turn) -> None:
     """Count the answer of a turn that came after the turn had found its topic."""
-    _change_topics(writer, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: answered(topic))
+    _change_topics(writer, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: topic_rules.answered(topic))
 
 
 def _change_topics(
@@ -330,10 +283,10 @@ def _change_topics(
 ) -> None:
     """Change the figures of the topics of these turns, in the transaction that changes the turns."""
     touched = False
-    for topic_id, group in by_topic(turns).items():
+    for topic_id, group in grouped(turns, lambda turn: turn.topic_id).items():
         topic = _topic(writer, key, topic_id)
         if topic is not None:
-            writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(change(topic, group))))
+            writer.execute(sql.PUT_TOPIC, (*key, *TOPIC_ROWS.write(change(topic, group))))
             touched = True
     if touched:
         writer.execute(sql.TOUCH_SHELF, key)
@@ -341,10 +294,7 @@ def _change_topics(
 
 def update_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> None:
     """Recount topics that lost turns; delete one that lost all of them."""
-    lost: dict[str, list[Any]] = {}
-    for row in gone:
-        if row[2]:
-            lost.setdefault(row[2], []).append(row)
+    lost = grouped(gone, lambda row: row[2])
     for topic_id, rows in lost.items():
         topic = _topic(writer, key, topic_id)
         if topic is None:
@@ -353,7 +303,7 @@ def update_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> 
         if left is None:
             writer.execute(sql.DROP_TOPIC, (*key, topic_id))
         else:
-            writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(left)))
+            writer.execute(sql.PUT_TOPIC, (*key, *TOPIC_ROWS.write(left)))
     if lost:
         writer.execute(sql.TOUCH_SHELF, key)
 
@@ -362,15 +312,15 @@ def update_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) 
     """Rewrite blocks without turns that were deleted; delete one that lost all of them."""
     for block_id in touched:
         for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
-            stored = row_to_block(row)
+            stored = BLOCK_ROWS.read(row)
             numbers = json.dumps(stored.turn_numbers)
             staying = dict(writer.execute(sql.TURNS_IN_BLOCK, (*key, numbers, block_id)).fetchall())
-            block = rewritten(stored, staying)
+            block = topic_rules.rewritten(stored, staying)
             if block is None:
                 writer.execute(sql.DROP_BLOCK, (*key, block_id))
                 writer.execute(sql.LOSE_BLOCK, (*key, numbers, block_id))
             else:
-                _, _, turn_numbers, _, body = block_to_row(block)
+                _, _, turn_numbers, _, body = BLOCK_ROWS.write(block)
                 writer.execute(sql.SET_BLOCK, (turn_numbers, body, *key, block_id))
 
 
@@ -379,16 +329,15 @@ def _without_turns(writer: sqlite3.Connection, key: Key, topic: Topic, gone: Seq
         return None
     numbers = {row[1] for row in gone}
     archived = sum(messages for *_, packed, messages in gone if packed)
-    left = without_turns(topic, numbers, sum(row[-1] for row in gone), archived)
+    left = topic_rules.without_turns(topic, numbers, sum(row[-1] for row in gone), archived)
     if left is not None:
         return left
     counts = writer.execute(sql.COUNT_TOPIC, (*key, topic.id)).fetchone()
-    return with_counts(topic, numbers, *map(int, counts))
+    return topic_rules.with_counts(topic, numbers, *map(int, counts))
 
 
 def _topic(connection: sqlite3.Connection, key: Key, topic_id: str) -> Topic | None:
-    rows = connection.execute(sql.TOPIC, (*key, topic_id)).fetchall()
-    return row_to_topic(rows[0]) if rows else None
+    return TOPIC_ROWS.first(connection.execute(sql.TOPIC, (*key, topic_id)).fetchall())
 
 
 def _bodies(connection: sqlite3.Connection, key: Key, block_ids: Sequence[str]) -> Mapping[str, bytes]:

@@ -32,7 +32,7 @@ from ricordo.stores.group_commit import Joinable
 from ricordo.stores.sqlite import topics
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.database import WriteConnection
-from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session, session_to_row, turn_to_row
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, micros, turn_to_row
 
 NUMBER, ASKED_AT, CHECKSUM, TOPIC = 2, 5, 16, 17  # where they stand in a row that begins with the owner
 
@@ -203,7 +203,6 @@ def mark_failed(writer: sqlite3.Connection, owner: Owner, turn_id: str, failure:
 
 
 def add_message(writer: WriteConnection, turn: Turn) -> Turn:
-    """Place the one message of `turn`."""
     message = the_message(turn)
     newest = _newest(writer, turn.owner, turn.session_id)
     where = place(message, newest)
@@ -294,9 +293,8 @@ def find_turn(connection: sqlite3.Connection, owner: Owner, turn_id: str) -> Tur
 
 
 def find_session(connection: sqlite3.Connection, owner: Owner, session_id: str) -> SessionInfo | None:
-    """One session by id."""
     rows = connection.execute(sql.SESSION, (owner.key.bytes, session_id)).fetchall()
-    return row_to_session(owner, rows[0]) if rows else None
+    return SESSION_ROWS.read(rows[0], owner=owner) if rows else None
 
 
 def _one_turn(connection: sqlite3.Connection, owner: Owner, found: Iterable[Any]) -> Turn | None:
@@ -317,7 +315,7 @@ def _newest(writer: sqlite3.Connection, owner: Owner, session_id: str) -> Turn |
 def add_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
     """Insert a session, and its owner if it is new."""
     _add_owner(writer, session.owner)
-    writer.execute(sql.ADD_SESSION, (session.owner.key.bytes, *session_to_row(session)))
+    writer.execute(sql.ADD_SESSION, (session.owner.key.bytes, *SESSION_ROWS.write(session)))
 
 
 def _add_owner(writer: sqlite3.Connection, owner: Owner) -> None:
@@ -325,7 +323,7 @@ def _add_owner(writer: sqlite3.Connection, owner: Owner) -> None:
 
 
 def _set_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
-    session_id, *values = session_to_row(session)
+    session_id, *values = SESSION_ROWS.write(session)
     writer.execute(sql.SET_SESSION, (*values, session.owner.key.bytes, session_id))
 
 

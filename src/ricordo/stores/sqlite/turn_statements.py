@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from functools import cache
 
-from ricordo.stores.turn_rows import ENDLESS, SESSION_COLUMNS, TURN_COLUMNS
+from ricordo.stores.turn_rows import ENDLESS, SESSION_ROWS, TURN_COLUMNS
+
+# The turns of a session with these numbers, which are a JSON list.
+NUMBERED = "owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))"
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -24,12 +27,12 @@ ORDER BY turn_number DESC LIMIT ?
 
 TURN_NUMBERS = "SELECT turn_number FROM turns WHERE owner = ? AND session_id = ?"
 
-SESSION = f"SELECT {SESSION_COLUMNS} FROM sessions WHERE owner = ? AND session_id = ?"
+SESSION = f"SELECT {SESSION_ROWS.columns} FROM sessions WHERE owner = ? AND session_id = ?"
 
 LAST_TURN_OF_SESSION = "SELECT last_turn FROM sessions WHERE owner = ? AND session_id = ?"
 
 SESSIONS = f"""
-SELECT {SESSION_COLUMNS} FROM sessions
+SELECT {SESSION_ROWS.columns} FROM sessions
 WHERE owner = :owner AND (last_active_at, session_id) < (:active, :session_id)
   AND (:agent_id IS NULL OR agent_id = :agent_id)
   AND (:tag IS NULL OR tags IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
@@ -100,9 +103,7 @@ WHERE owner = ? AND session_id = ? AND last_turn = ?
 
 ADD_OWNER = "INSERT INTO owners (owner, tenant_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
-ADD_SESSION = f"""
-INSERT INTO sessions (owner, {SESSION_COLUMNS}) VALUES (?{", ?" * 12})
-"""
+ADD_SESSION = f"INSERT INTO sessions {SESSION_ROWS.by_place()}"
 
 # The session of a first turn, which counts it already; nothing happens to one that is there.
 OPEN_SESSION = """
@@ -256,17 +257,9 @@ SELECT turn_number, created_at FROM turns
 WHERE owner = ? AND session_id = ? AND created_at < ? ORDER BY turn_number LIMIT ?
 """
 
-DROP_AGED_TURNS = f"""
-DELETE FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND created_at < ?
-RETURNING {_GONE}
-"""
+DROP_AGED_TURNS = f"DELETE FROM turns WHERE {NUMBERED} AND created_at < ? RETURNING {_GONE}"
 
-DROP_NUMBERED_TURNS = f"""
-DELETE FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-RETURNING {_GONE}
-"""
+DROP_NUMBERED_TURNS = f"DELETE FROM turns WHERE {NUMBERED} RETURNING {_GONE}"
 
 LESSEN_SESSION = """
 UPDATE sessions SET turn_count = turn_count - ?, revision = revision + 1
@@ -291,14 +284,3 @@ WHERE owner = ? AND number IN (SELECT value FROM json_each(?))
 DROP_UNUSED_PASSAGES = """
 DELETE FROM passages WHERE owner = ? AND number IN (SELECT value FROM json_each(?)) AND sessions = 0
 """
-
-ERASE = {
-    "blocks": "DELETE FROM blocks WHERE owner = ?",
-    "topics": "DELETE FROM topics WHERE owner = ?",
-    "receipts": "DELETE FROM receipts WHERE owner = ?",
-    "passage_uses": "DELETE FROM passage_uses WHERE owner = ?",
-    "passages": "DELETE FROM passages WHERE owner = ?",
-    "turns": "DELETE FROM turns WHERE owner = ?",
-    "sessions": "DELETE FROM sessions WHERE owner = ?",
-    "owners": "DELETE FROM owners WHERE owner = ?",
-}

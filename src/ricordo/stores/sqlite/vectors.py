@@ -19,7 +19,8 @@ from typing import Any
 
 from ricordo.records.turns import IndexedTurn, Owner, TurnVectors
 from ricordo.stores.sqlite import topics as sql
-from ricordo.stores.sqlite.connections import Connections, one_view
+from ricordo.stores.sqlite.connections import Connections, SqlitePart, one_view
+from ricordo.stores.write_rules import grouped
 
 TURNS_IN_PACK = 32
 _ENTRY = Struct("<B8sI")
@@ -29,18 +30,15 @@ _WORDS = Struct("<BI")
 Held = dict[int, tuple[bytes, bytes]]  # turn number -> checksum, vectors
 
 
-class SqliteVectors:
+class SqliteVectors(SqlitePart[Connections]):
     """Vectors of turns."""
-
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
 
     def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         if session_id is None:
             statement, values = sql.TRACES, [owner.key.bytes, embedder]
         else:
             statement, values = sql.TRACES_OF_SESSION, [owner.key.bytes, embedder, session_id]
-        with self._connections.reading() as reader:
+        with self._database.reading() as reader:
             found = [
                 TurnVectors(session, number, embedder, checksum.hex(), body, words.get(number, b""))
                 for session, pack, packed, packed_words in reader.execute(statement, values)
@@ -50,17 +48,17 @@ class SqliteVectors:
         return iter(found)
 
     def turns(self, owner: Owner, embedder: str) -> Iterator[IndexedTurn]:
-        with self._connections.reading() as reader, one_view(reader):
+        with self._database.reading() as reader, one_view(reader):
             found = reader.execute(sql.TRACES, [owner.key.bytes, embedder])
             packs = {(session, pack): held for session, pack, *held in found}
             rows = reader.execute(sql.INDEXED_TURNS, [owner.key.bytes]).fetchall()
         return _with_bodies(rows, packs)
 
     def write(self, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
-        self._connections.write(lambda writer: put(writer, owner, vectors))
+        self._database.write(lambda writer: put(writer, owner, vectors))
 
     def drop(self, owner: Owner, *, keep: str) -> int:
-        return self._connections.write(lambda writer: drop(writer, owner, keep))
+        return self._database.write(lambda writer: drop(writer, owner, keep))
 
 
 def _with_bodies(rows: Iterable[Any], packs: Mapping[tuple[str, int], Sequence[bytes]]) -> Iterator[IndexedTurn]:
@@ -83,10 +81,7 @@ def _with_bodies(rows: Iterable[Any], packs: Mapping[tuple[str, int], Sequence[b
 
 def put(writer: sqlite3.Connection, owner: Owner, vectors: Iterable[TurnVectors]) -> None:
     """Write the vectors of turns that exist, over older ones."""
-    by_session: dict[str, list[TurnVectors]] = defaultdict(list)
-    for each in vectors:
-        by_session[each.session_id].append(each)
-    for session_id, new in by_session.items():
+    for session_id, new in grouped(vectors, lambda each: each.session_id).items():
         key = (owner.key.bytes, session_id)
         numbers = json.dumps([each.turn_number for each in new])
         there = {number for (number,) in writer.execute(sql.NUMBERS_THERE, (*key, numbers))}

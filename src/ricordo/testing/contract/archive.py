@@ -1,5 +1,6 @@
 """The archive: turns whose words are in a block are read like any others, and come back without loss."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -24,16 +25,15 @@ def plain(turn: Turn) -> Turn:
     return replace(turn, topic_id=None, block_id=None, archived=False)
 
 
-def talked(store: Store, owner: Owner, turns: int = 4, session_id: str = "lesson") -> list[Turn]:
-    """A session of plain turns about one topic."""
-    said = [
-        store.turns.append(a_turn(owner, f"question {n}", f"answer {n}", session_id=session_id)) for n in range(turns)
-    ]
+def talked(store: Store, turns: int = 4) -> tuple[Owner, list[Turn]]:
+    """A new owner, and the plain turns of a lesson about one topic."""
+    owner = an_owner()
+    said = [store.turns.append(a_turn(owner, f"question {n}", f"answer {n}")) for n in range(turns)]
     topic = a_topic(message_count=2 * turns, hot=tuple(turn.turn_number for turn in said))
-    revision = store.topics.load(owner, session_id).revision
+    revision = store.topics.load(owner, "lesson").revision
     assigned = {turn.turn_number: topic.id for turn in said}
-    assert store.topics.put(owner, session_id, TopicChange(revision, put=(topic,), assigned=assigned, through=turns))
-    return list(store.turns.page(owner, session_id))
+    assert store.topics.put(owner, "lesson", TopicChange(revision, put=(topic,), assigned=assigned, through=turns))
+    return owner, list(store.turns.page(owner, "lesson"))
 
 
 def _figures(store: Store, owner: Owner) -> tuple[int, int, tuple[int, ...]]:
@@ -72,8 +72,7 @@ class ArchiveContract(Contract):
 
     def test_every_page_of_an_archived_session_is_the_same(self, store: Store) -> None:
         """Pages over archived and plain turns together are in order and complete."""
-        said = talked(store, an_owner(), 6)
-        owner = said[0].owner
+        owner, said = talked(store, 6)
         for chosen in (said[0:2], said[3:5]):
             assert store.topics.archive(owner, "lesson", a_block(chosen))
         for last, before, after in ((None, None, None), (2, None, None), (3, 6, 1), (None, 5, 3)):
@@ -83,19 +82,14 @@ class ArchiveContract(Contract):
 
     def test_archived_turns_survive_a_restart(self, store: Store) -> None:
         """Opening again finds the words in their blocks."""
-        said = talked(store, an_owner())
-        owner = said[0].owner
+        owner, said = talked(store)
         assert store.topics.archive(owner, "lesson", a_block(said[:2]))
-        again = self.reopened(store)
-        try:
+        with closing(self.reopened(store)) as again:
             assert [plain(turn) for turn in again.turns.page(owner, "lesson")] == [plain(turn) for turn in said]
-        finally:
-            again.close()
 
     def test_a_block_that_does_not_fit_is_refused_and_changes_nothing(self, store: Store) -> None:
         """Turns that are gone, open, packed already, named twice or other than the block says; no turn at all."""
-        said = talked(store, an_owner())
-        owner = said[0].owner
+        owner, said = talked(store)
         asked = store.turns.append(a_turn(owner, "open", None))
         packed = a_block(said[:1])
         assert store.topics.archive(owner, "lesson", packed)
@@ -120,8 +114,8 @@ class ArchiveContract(Contract):
 
     def test_a_block_of_what_was_said_before_a_clearing_is_refused(self, store: Store) -> None:
         """Numbers are given again after a clearing: the new turns keep their own words."""
-        old = talked(store, an_owner())
-        owner, block = old[0].owner, a_block(old)
+        owner, old = talked(store)
+        block = a_block(old)
         store.sessions.clear(owner, "lesson")
         new = [store.turns.append(a_turn(owner, f"another question {n}")) for n in range(4)]
         assert not store.topics.archive(owner, "lesson", block)
@@ -138,8 +132,7 @@ class ArchiveContract(Contract):
 
     def test_the_figures_of_a_topic_move_with_its_turns(self, store: Store) -> None:
         """What a topic has at hand and counts as archived is right after each move, in the same transaction."""
-        owner = an_owner()
-        said = talked(store, owner)
+        owner, said = talked(store)
         figures = _figures(store, owner)
         assert figures == (8, 0, (1, 2, 3, 4))
         revision = store.topics.load(owner, "lesson").revision
@@ -203,8 +196,7 @@ class ArchiveContract(Contract):
 
     def test_retries_and_imports_know_archived_turns(self, store: Store) -> None:
         """The same turn again is written once, the same import is known, other content is a conflict."""
-        said = talked(store, an_owner())
-        owner = said[0].owner
+        owner, said = talked(store)
         assert store.topics.archive(owner, "lesson", a_block(said))
         archived = list(store.turns.page(owner, "lesson"))
         info = store.sessions.get(owner, "lesson")
@@ -241,8 +233,7 @@ class ArchiveContract(Contract):
 
     def test_blocks_are_listed_oldest_first(self, store: Store) -> None:
         """All of a session's blocks, or those of one topic, ties by id, with the bytes they were given."""
-        said = talked(store, an_owner())
-        owner = said[0].owner
+        owner, said = talked(store)
         made = [
             a_block(said[0:1], block_id="b"),
             a_block(said[1:2], block_id="a", topic_id="canons"),
@@ -258,8 +249,7 @@ class ArchiveContract(Contract):
 
     def test_only_what_is_in_a_block_is_brought_back_or_let_go(self, store: Store) -> None:
         """Plain turns, unknown numbers, numbers named twice and other people's turns count for nothing."""
-        said = talked(store, an_owner())
-        owner = said[0].owner
+        owner, said = talked(store)
         assert store.topics.archive(owner, "lesson", a_block(said[:2]))
         for stranger, session_id in ((an_owner(), "lesson"), (owner, "other")):
             assert store.topics.rehydrate(stranger, session_id, [1, 2]) == 0
@@ -272,8 +262,7 @@ class ArchiveContract(Contract):
 
     def test_of_many_who_archive_the_same_turns_one_does(self, store: Store) -> None:
         """Exactly one block takes the words; the others are told."""
-        said = talked(store, an_owner())
-        owner = said[0].owner
+        owner, said = talked(store)
         blocks = [a_block(said[:3]) for _ in range(8)]
 
         def archive(block: Block) -> Block | None:
@@ -285,8 +274,8 @@ class ArchiveContract(Contract):
 
     def test_readers_see_whole_turns_while_others_archive(self, store: Store) -> None:
         """Between archiving, bringing back, letting go and deleting, no reader meets damage or misses a word."""
-        said = talked(store, an_owner(), 12)
-        owner, wanted = said[0].owner, [plain(turn) for turn in said]
+        owner, said = talked(store, 12)
+        wanted = [plain(turn) for turn in said]
         numbers = [turn.turn_number for turn in said[:8]]
         done = False
 

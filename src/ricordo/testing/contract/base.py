@@ -1,6 +1,8 @@
 """What the suites share: the store under test, its soundness, how often a law is tried, many threads at once."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 from threading import Barrier, Thread
 from typing import TypeVar
 
@@ -11,6 +13,7 @@ from ricordo.engine.core import Engine
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
+from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import FakeClock
 from ricordo.turns.verify import verify
 
@@ -48,6 +51,14 @@ def assert_sound(store: Store, tenant_id: str) -> None:
     """
     found = verify(engine(store), tenant_id, pause=0).damages
     assert [damage for damage in found if "topic" not in damage.problem] == []
+
+
+@contextmanager
+def backup_of(store: Store, folder: Path, progress: Callable[[int, int], None] | None = None) -> Iterator[Store]:
+    """A backup of the store, open."""
+    store.backup(folder / "backup.db", progress)
+    with closing(SqliteStore(folder / "backup.db")) as copy:
+        yield copy
 
 
 def at_once(workers: Sequence[Callable[[], T]]) -> list[T]:

@@ -16,10 +16,9 @@ from ricordo.records.turns import Owner, SessionChanges, SessionInfo, StoredRece
 from ricordo.records.values import canonical
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
-from ricordo.stores.sqlite import SqliteStore
 from ricordo.stores.write_rules import OwnerErased
 from ricordo.testing.contract.archive import plain
-from ricordo.testing.contract.base import Contract, assert_sound, at_once, law
+from ricordo.testing.contract.base import Contract, assert_sound, at_once, backup_of, law
 from ricordo.testing.fakes import START, a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
 
 hour = timedelta(hours=1)
@@ -277,16 +276,12 @@ class DeletedTurnContract(Contract):
 
     def test_a_backup_holds_topics_archive_and_traces(self, store: Store, tmp_path: Path) -> None:
         """The copy reads the same, stays sound, and goes on: counts fit, archived turns come back."""
-        from ricordo.stores.sqlite import SqliteStore
-
         said = kept_in_every_way(store, an_owner())
         owner = said[0].owner
         for topic in store.topics.load(owner, "lesson").topics:
             change = TopicChange(store.topics.load(owner, "lesson").revision, put=(replace(topic, embedder="small"),))
             assert store.topics.put(owner, "lesson", change)
-        store.backup(tmp_path / "backup.db")
-        copy = SqliteStore(tmp_path / "backup.db")
-        try:
+        with backup_of(store, tmp_path) as copy:
             assert list(copy.turns.page(owner, "lesson")) == said
             assert copy.topics.load(owner, "lesson").topics == store.topics.load(owner, "lesson").topics
             assert copy.topics.load(owner, "lesson").through == 6
@@ -296,8 +291,6 @@ class DeletedTurnContract(Contract):
             assert copy.turns.delete(owner, "lesson", [1]) == 1
             assert copy.topics.rehydrate(owner, "lesson", [2, 4]) == 2
             assert_sound(copy, owner.tenant_id)
-        finally:
-            copy.close()
 
 
 SPOOLED: dict[str, Callable[[Store, Owner, datetime], object]] = {
@@ -363,8 +356,5 @@ class ErasureContract(Contract):
         """A machine whose spool was away meets a restored backup instead of the database."""
         owner, before = an_owner(), datetime.now(UTC)
         store.erase(owner)
-        store.backup(tmp_path / "copy.db")
-        copy = SqliteStore(tmp_path / "copy.db")
-        with pytest.raises(OwnerErased):
+        with backup_of(store, tmp_path) as copy, pytest.raises(OwnerErased):
             copy.turns.append(a_turn(owner), acknowledged_at=before)
-        copy.close()

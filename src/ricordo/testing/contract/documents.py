@@ -13,7 +13,7 @@ from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Owner, library_of
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
-from ricordo.testing.contract.base import Contract, at_once, law
+from ricordo.testing.contract.base import Contract, at_once, backup_of, law
 from ricordo.testing.fakes import START, a_document, a_key, a_turn, an_owner, some_chunks
 
 WRITERS = 8
@@ -172,22 +172,16 @@ class DocumentContract(Contract):
 
     def test_a_backup_holds_documents_keys_and_jobs(self, store: Store, tmp_path: Path) -> None:
         """Of users and of the library, with vectors; what waits to be done waits in the copy as well."""
-        from ricordo.stores.sqlite import SqliteStore
-
         owner = store.turns.append(a_turn(an_owner())).owner
         library, key = library_of(owner.tenant_id), a_key(owner.tenant_id)
         for each in (owner, library):
             store.documents.put(each, a_document(chunk_count=2), some_chunks(vector=b"v", embedder="small"))
         store.keys.put(key)
         assert store.jobs.enqueue(owner, "facts", "lesson", START)
-        store.backup(tmp_path / "backup.db")
-        copy = SqliteStore(tmp_path / "backup.db")
-        try:
+        with backup_of(store, tmp_path) as copy:
             for each in (owner, library):
                 assert list(copy.documents.page(each)) == list(store.documents.page(each))
                 assert list(copy.documents.chunks(each)) == list(store.documents.chunks(each))
             assert copy.keys.by_digest(key.digest) == key
             assert list(copy.jobs.page(owner)) == list(store.jobs.page(owner))
             assert [job.owner for job in copy.jobs.take("worker", START, hour)] == [owner]
-        finally:
-            copy.close()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ricordo.records.derived import Fact, FactChange
 from ricordo.records.turns import Owner, SessionChanges, Turn
 from ricordo.stores.protocols import Store
-from ricordo.testing.contract.base import Contract, assert_sound, law
+from ricordo.testing.contract.base import Contract, assert_sound, backup_of, law
 from ricordo.testing.contract.people import learn
 from ricordo.testing.fakes import START, a_fact, a_flag, a_source, a_summary, a_turn, an_answer, an_owner
 
@@ -174,6 +174,10 @@ def expire(store: Store, owner: Owner, turns_before: object = None, idle_before:
         pass
 
 
+def _known(store: Store, owner: Owner) -> tuple[object, ...]:
+    return store.people.facts(owner, "tutor"), list(store.people.summaries(owner)), list(store.people.flags(owner))
+
+
 def known_in_every_way(store: Store, owner: Owner) -> tuple[Turn, Turn]:
     """A turn in the lesson and a younger one elsewhere; facts of one, of the other, of both, with flags on all."""
     said = store.turns.append(a_turn(owner, "I moved to Pisa"))
@@ -296,17 +300,9 @@ class UnlearnContract(Contract):
         """Single turns go as they would by age."""
         owner = an_owner()
         known_in_every_way(store, owner)
-        before = (
-            store.people.facts(owner, "tutor"),
-            list(store.people.summaries(owner)),
-            list(store.people.flags(owner)),
-        )
+        before = _known(store, owner)
         assert store.turns.delete(owner, "lesson", [1, 2]) == 2
-        assert (
-            store.people.facts(owner, "tutor"),
-            list(store.people.summaries(owner)),
-            list(store.people.flags(owner)),
-        ) == before
+        assert _known(store, owner) == before
         assert_sound(store, owner.tenant_id)
 
     def test_a_learner_is_told_that_facts_went(self, store: Store) -> None:
@@ -353,36 +349,24 @@ class UnlearnContract(Contract):
         bruno = Owner(anna.tenant_id, "bruno")
         known_in_every_way(store, anna)
         known_in_every_way(store, bruno)
-        spared = (
-            store.people.facts(bruno, "tutor"),
-            list(store.people.summaries(bruno)),
-            list(store.people.flags(bruno)),
-        )
+        spared = _known(store, bruno)
         gone = store.erase(anna)
         assert (gone["facts"], gone["summaries"], gone["flags"]) == (4, 2, 6)
         assert list(store.people.agents(anna)) == []
         assert store.people.facts(anna, "tutor").facts == ()
         assert list(store.people.summaries(anna)) == []
         assert list(store.people.flags(anna)) == []
-        assert (
-            store.people.facts(bruno, "tutor"),
-            list(store.people.summaries(bruno)),
-            list(store.people.flags(bruno)),
-        ) == spared
+        assert _known(store, bruno) == spared
         assert_sound(store, anna.tenant_id)
 
     def test_a_backup_holds_what_is_known(self, store: Store, tmp_path: Path) -> None:
         """Also of an owner whose sessions have all expired; the copy goes on where the original stood."""
-        from ricordo.stores.sqlite import SqliteStore
-
         anna = an_owner()
         bruno = Owner(anna.tenant_id, "bruno")
         _, other = known_in_every_way(store, anna)
         known_in_every_way(store, bruno)
         expire(store, bruno, idle_before=START + 9 * hour)
-        store.backup(tmp_path / "backup.db")
-        copy = SqliteStore(tmp_path / "backup.db")
-        try:
+        with backup_of(store, tmp_path) as copy:
             for owner in (anna, bruno):
                 assert list(copy.people.agents(owner)) == list(store.people.agents(owner))
                 for agent_id in store.people.agents(owner):
@@ -392,5 +376,3 @@ class UnlearnContract(Contract):
             assert copy.people.learned_through(anna, "lesson") == 2
             learn(copy, anna, a_fact("new", other))
             assert_sound(copy, anna.tenant_id)
-        finally:
-            copy.close()

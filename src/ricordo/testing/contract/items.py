@@ -14,7 +14,7 @@ from ricordo.records.turns import Owner
 from ricordo.stores.items import PART_END
 from ricordo.stores.protocols import Store
 from ricordo.stores.service_protocols import ItemTransaction
-from ricordo.testing.contract.base import Contract, at_once, law
+from ricordo.testing.contract.base import Contract, at_once, backup_of, law
 from ricordo.testing.fakes import START, a_turn, an_owner
 
 MINUTE = timedelta(minutes=1)
@@ -34,7 +34,6 @@ def keep(store: Store, owner: Owner, *items: StoredItem, collection: str = "c") 
 
 
 def keys_of(store: Store, owner: Owner) -> list[str]:
-    """The keys of all items of an owner."""
     return [item.key for _, item in store.items.page(owner, START, limit=1_000)]
 
 
@@ -270,18 +269,11 @@ class AttachedItemContract(Contract):
 
     def test_a_backup_holds_items(self, store: Store, tmp_path_factory: pytest.TempPathFactory) -> None:
         """With their collections, times, and what they name."""
-        from ricordo.stores.sqlite import SqliteStore
-
         owner = an_owner()
         turn = store.turns.append(a_turn(owner))
         keep(store, owner, *(StoredItem("", f"{n:03}", b"\x00", "t", b"v", minutes=5.0) for n in range(3)))
         keep(store, owner, StoredItem("", "k", b"", session_id="lesson", turn_id=turn.id), collection="d")
-        path = tmp_path_factory.mktemp("backup") / "copy.db"
-        store.backup(path)
-        copy = SqliteStore(path)
-        try:
+        with backup_of(store, tmp_path_factory.mktemp("backup")) as copy:
             assert copy.items.page(owner, START, limit=9) == store.items.page(owner, START, limit=9)
             copy.turns.delete(owner, "lesson", [1])
             assert keys_of(copy, owner) == ["000", "001", "002"]
-        finally:
-            copy.close()

@@ -28,7 +28,6 @@ def a_kind() -> str:
 
 
 def owner_with(store: Store, *sessions: str) -> Owner:
-    """An owner with sessions."""
     owner = an_owner()
     for session_id in sessions or ("lesson",):
         store.turns.append(a_turn(owner, session_id=session_id))

@@ -14,7 +14,7 @@ from ricordo.records.turns import Owner, SessionChanges, SessionInfo, StoredRece
 from ricordo.records.values import canonical
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
-from ricordo.testing.contract.base import Contract, at_once, law
+from ricordo.testing.contract.base import Contract, at_once, backup_of, law
 from ricordo.testing.fakes import START, a_turn, an_answer, an_owner
 
 number = st.none() | st.integers(0, 12)
@@ -181,22 +181,16 @@ class ReadContract(Contract):
 
     def test_a_backup_holds_the_same(self, store: Store, tmp_path: Path) -> None:
         """A backup opens as a SQLite store with the same sessions and turns, gaps of a cleanup included."""
-        from ricordo.stores.sqlite import SqliteStore
-
         owner = an_owner()
         for n, days in enumerate([0, 2, 0, 2]):
             store.turns.append(a_turn(owner, f"question {n}", created_at=START - timedelta(days=days)))
         store.sessions.expire(owner, turns_before=START - timedelta(days=1), idle_before=None, batch=100)
         store.sessions.update(owner, "lesson", SessionChanges(title="kept", ended_at=START))
         progress: list[tuple[int, int]] = []
-        store.backup(tmp_path / "backup.db", lambda done, total: progress.append((done, total)))
-        copy = SqliteStore(tmp_path / "backup.db")
-        try:
+        with backup_of(store, tmp_path, lambda done, total: progress.append((done, total))) as copy:
             assert list(copy.turns.page(owner, "lesson")) == list(store.turns.page(owner, "lesson"))
             assert copy.sessions.get(owner, "lesson") == store.sessions.get(owner, "lesson")
             assert copy.turns.append(a_turn(owner)).turn_number == 5
-        finally:
-            copy.close()
         assert progress[-1][0] == progress[-1][1] > 0
 
     def test_a_backup_never_overwrites(self, store: Store, tmp_path: Path) -> None:

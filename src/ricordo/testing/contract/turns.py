@@ -1,5 +1,6 @@
 """Keeping turns: complete, numbered without a gap, written once, answered once, never mixed."""
 
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -116,13 +117,10 @@ class TurnContract(Contract):
         """Opening again continues the numbering and finds all that was written."""
         owner = an_owner()
         before = [store.turns.append(a_turn(owner, f"question {n}")) for n in range(3)]
-        again = self.reopened(store)
-        try:
+        with closing(self.reopened(store)) as again:
             after = again.turns.append(a_turn(owner, "one more"))
             assert after.turn_number == 4
             assert list(again.turns.page(owner, "lesson")) == [*before, after]
-        finally:
-            again.close()
 
     @law
     @given(data=st.data())

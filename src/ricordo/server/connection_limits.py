@@ -82,7 +82,6 @@ class ConnectionLimits:
         return True
 
     def leave(self, connection: Any) -> None:
-        """Forget a connection."""
         self._waiting.pop(connection, None)
         address = self._addresses.pop(connection, None)
         if address is not None:

@@ -112,7 +112,6 @@ class _DocumentWriter:
         return self._named(turns, ids)
 
     def session(self, name: str, branch_of: str | None, turns: list[Turn]) -> SessionInfo:
-        """The session of some turns."""
         conversation = self._conversation
         said = [message.created_at for turn in turns for message in turn.messages]
         begun = conversation.created_at if branch_of is None and conversation.created_at else min(said)

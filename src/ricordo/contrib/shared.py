@@ -170,7 +170,6 @@ class ItemCollection:
 
 
 def body_of(items: ItemTransaction, place: str, key: str) -> bytes | None:
-    """The body of one item, if it exists."""
     item = items.get(place, key)
     return item.body if item else None
 
@@ -184,5 +183,4 @@ def path(*parts: str) -> str:
 
 
 def parts(place: str) -> tuple[str, ...]:
-    """A place as its parts."""
     return tuple(place.split(PART_END)[:-1])

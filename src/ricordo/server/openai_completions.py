@@ -77,7 +77,6 @@ class PreparedCompletion:
 
     @property
     def session_id(self) -> str:
-        """The id of the session."""
         return self.session.id
 
     @property

@@ -14,7 +14,7 @@ from zlib import error as ZlibError  # noqa: N812 - a class
 
 from ricordo.errors import ValidationError
 from ricordo.records.turns import Message, Owner, Turn, message_id
-from ricordo.server.conversations import item_id_of, shown_item, text_part
+from ricordo.server.openai_conversations import item_id_of, shown_item, text_part
 from ricordo.server.problems import openai_error
 from ricordo.server.sent_messages import text_of
 from ricordo.server.streams import AnswerStream
@@ -272,7 +272,6 @@ class EventWriter:
         ]
 
     def delta(self, item_id: str, text: str) -> str:
-        """The event of more text."""
         at = {"item_id": item_id, "output_index": 0, "content_index": 0}
         return self.write("response.output_text.delta", delta=text, logprobs=[], **at)
 
@@ -298,14 +297,12 @@ class EventWriter:
         return events
 
     def end(self, response: Json) -> str:
-        """The last event."""
         status = response["status"]
         kind = status if status in ("failed", "incomplete") else "completed"
         return self.write(f"response.{kind}", response=response)
 
 
 async def live_events(head: Json, turn_id: str, answer: AnswerStream, after: int = -1) -> AsyncIterator[str]:
-    """The events of a running answer."""
     writer = EventWriter(after)
     for event in writer.begin(head):
         yield event

@@ -13,16 +13,16 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.response import ChatResponse
 from ricordo.errors import RicordoError, ValidationError
 from ricordo.people.summaries.extractive import extractive_summary
 from ricordo.records.turns import SessionInfo
-from ricordo.server.completions import TURNS_COPIED, CompletionRequest, begin, prepare
-from ricordo.server.conversations import Conversations, shown_conversation, shown_item
 from ricordo.server.idempotency import id_for
+from ricordo.server.openai_completions import TURNS_COPIED, CompletionRequest, begin, prepare
+from ricordo.server.openai_conversations import Conversations, shown_conversation, shown_item
 from ricordo.server.openai_objects import (
     RESPONSES,
     CompactionOut,
@@ -33,6 +33,7 @@ from ricordo.server.openai_objects import (
     ListOrder,
     MetadataIn,
     ObjectList,
+    OpenAIBody,
     ResponseOut,
     StoredObject,
     StoredObjects,
@@ -41,8 +42,7 @@ from ricordo.server.openai_objects import (
     page_of,
     session_header,
 )
-from ricordo.server.problems import body_response, error_body, problem_body
-from ricordo.server.responses import (
+from ricordo.server.openai_responses import (
     completed,
     failed,
     live_events,
@@ -55,6 +55,7 @@ from ricordo.server.responses import (
     turns_of,
     usage_of,
 )
+from ricordo.server.problems import body_response, error_body, problem_body
 from ricordo.server.service import ANY_MODEL, RequestUser, UserDep, utf8_header
 from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES
 
@@ -65,10 +66,8 @@ LOST_SECONDS = 3_600  # a response that does not run here may run in another pro
 NO_QUESTION = "there is no user message to answer"
 
 
-class ResponseIn(BaseModel):
+class ResponseIn(OpenAIBody):
     """A request for a response in OpenAI's format."""
-
-    model_config = ConfigDict(extra="allow")
 
     model: str | None = None
     input: str | list[dict[str, Any]] | None = None
@@ -97,19 +96,15 @@ class ResponseIn(BaseModel):
         return list(self.input or ())
 
 
-class ConversationIn(BaseModel):
+class ConversationIn(OpenAIBody):
     """A new conversation in OpenAI's format."""
-
-    model_config = ConfigDict(extra="allow")
 
     items: list[dict[str, Any]] | None = None
     metadata: dict[str, Any] | None = None
 
 
-class ItemsIn(BaseModel):
+class ItemsIn(OpenAIBody):
     """Items for a conversation."""
-
-    model_config = ConfigDict(extra="allow")
 
     items: list[dict[str, Any]]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ricordo.contrib.agents_items import KEY, WHOLE, KeptItem, items_of, kept_as, turn_of
-from ricordo.contrib.tool_calls import ItemCollection, body_of, path
+from ricordo.contrib.shared import ItemCollection, body_of, path
 from ricordo.errors import ValidationError
 from ricordo.limits import is_id
 from ricordo.records.service import StoredItem
@@ -76,7 +76,6 @@ class Conversations:
         return known
 
     def update(self, conversation_id: str, metadata: Json | None) -> dict[str, Any]:
-        """Replace the metadata of a conversation."""
         info, pairs = self.get(conversation_id), check_pairs(metadata)
         session = self._memory.session(info.id, user_id=self._owner.user_id, agent_id=info.agent_id)
         return shown_conversation(session.update(metadata={**info.metadata, CONVERSATION: pairs}))
@@ -104,7 +103,6 @@ class Conversations:
         return as_list(found, has_more=False)
 
     def item(self, conversation_id: str, item_id: str) -> dict[str, Any]:
-        """One item."""
         return self._find(self.get(conversation_id), item_id).value
 
     def delete_item(self, conversation_id: str, item_id: str) -> dict[str, Any]:
@@ -192,7 +190,6 @@ class Conversations:
         raise ObjectNotFound("item_id", f"there is no item {item_id!r} in this conversation")
 
     def _items(self, message: Message, session_id: str) -> list[dict[str, Any]]:
-        """The items of a message, each with its id."""
         found = items_of(message, lambda key: self._spilled(session_id, key))
         return [shown_item(item, message.id, position) for position, item in enumerate(found)]
 
@@ -233,7 +230,6 @@ class Conversations:
 
 
 def shown_conversation(info: SessionInfo) -> dict[str, Any]:
-    """A session as a conversation."""
     metadata = info.metadata.get(CONVERSATION)
     return {
         "id": info.id,
@@ -270,12 +266,10 @@ def shown_item(item: Json, stored_in: str, position: int = 0) -> dict[str, Any]:
 
 
 def text_type(role: str) -> str:
-    """The type of a text part, by role."""
     return TEXT_TYPES.get(role, "input_text")
 
 
 def text_part(role: str, text: str) -> dict[str, Any]:
-    """A text as a part of a message."""
     more: dict[str, Any] = {"annotations": [], "logprobs": []} if role in TEXT_TYPES else {}
     return {"type": text_type(role), "text": text, **more}
 
