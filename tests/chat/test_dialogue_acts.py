@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ricordo.chat.question import TOLD, asks_for_answers, dialogue_act
+from ricordo.people.facts import judge
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,53 @@ def test_a_word_with_the_letters_of_a_question_word_is_none(message: str) -> Non
     assert dialogue_act(message).act == "statement"
 
 
-@pytest.mark.parametrize(("asks", "least"), [(False, 0.7), (True, 0.33)])
+@pytest.mark.parametrize(
+    ("message", "act"),
+    [
+        ("nome del gatto", "question"),
+        ("my cat's name", "question"),
+        ("and my sister", "question"),
+        ("the gym shuts at what time", "question"),
+        ("I can't remember who fixed the roof", "question"),
+        ("my back is killing me, any tips", "question"),
+        ("ho fratelli o sono figlio unico", "question"),
+        ("che ansia, domani ho la biopsia", "statement"),
+        ("when I retire I'm moving to Skye", "statement"),
+        ("quando nevica il mio cane diventa matto", "statement"),
+        ("I know who broke the vase, it was Milo", "statement"),
+        ("Ella plays the cello", "statement"),
+        ("dutch citizen", "statement"),
+        ("allergica alle noci", "statement"),
+        ("dentist at 3 on tuesday", "statement"),
+    ],
+)
+def test_acts_of_fragments_and_of_what_opens_like_a_question(message: str, act: str) -> None:
+    """What asks without the form of a question is told from what opens like one and tells."""
+    assert dialogue_act(message).act == act
+
+
+def test_act_without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the weights of the networks the form alone decides."""
+    monkeypatch.setattr(judge, "asks", lambda _: 0.0)
+    assert dialogue_act("when is my exam").act == "question"
+    assert dialogue_act("my exam is on monday").act == "statement"
+
+
+@pytest.mark.parametrize(
+    ("message", "only"),
+    [
+        ("nome del gatto", True),
+        ("my cat's name", True),
+        ("I have a cat, what can it eat", False),
+        ("I have a cat", False),
+    ],
+)
+def test_what_only_asks(message: str, only: bool) -> None:
+    """A clear question of one clause only asks; nothing is learned from it."""
+    assert dialogue_act(message).only_asks == only
+
+
+@pytest.mark.parametrize(("asks", "least"), [(False, 0.87), (True, 0.8)])
 def test_hasty_messages_are_told_apart(asks: bool, least: float) -> None:
     """Messages without a question mark: how many that tell, and that ask, are taken for it (docs/answering.md)."""
     lines = Path(__file__).parents[1].joinpath("data", "hasty_acts.jsonl").read_text(encoding="utf-8").splitlines()

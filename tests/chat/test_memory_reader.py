@@ -1108,3 +1108,45 @@ def test_a_correction_of_a_correction_counts(memory: Memory) -> None:
 def test_a_slip_in_the_question_word_is_read(message: str) -> None:
     """Letters in the wrong order leave a question a question."""
     assert dialogue_act(message).act == "question"
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "wanted"),
+    [
+        ("My cat is called Mog", "my cat's name", "Mog"),
+        ("Il mio gatto si chiama Micio", "nome del gatto", "Micio"),
+        ("My gym shuts at 22:30", "the gym shuts at what time", "22:30"),
+        ("La mia palestra chiude alle 22:30", "la palestra a che ora chiude", "22:30"),
+    ],
+)
+def test_fragments_are_answered(memory: Memory, said: str, message: str, wanted: str) -> None:
+    """A question without the mark or the order of one is answered from memory, and nothing is learned from it."""
+    told_before(memory, "noa", [(said, "OK.")])
+    memory.settle(30)
+    known = [fact.text for fact in memory.facts("noa")]
+    assert wanted in ask(memory, message, user="noa").message
+    memory.settle(30)
+    assert [fact.text for fact in memory.facts("noa")] == known
+
+
+@pytest.mark.parametrize("message", ["compleanno di papà", "my doctor's name", "floor of the new office"])
+def test_nothing_is_learned_from_what_only_asks(memory: Memory, message: str) -> None:
+    """A fragment that asks is no fact, also where no answer is held."""
+    ask(memory, message, user="tea")
+    memory.settle(30)
+    assert not memory.facts("tea")
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "held"),
+    [
+        ("My exam is on 2 June", "my exam is on 9 June", "9 June"),
+        ("Il mio esame è il 2 giugno", "quando finisco l'esame del 9 giugno parto per Bari", "Bari"),
+    ],
+)
+def test_news_is_noted(memory: Memory, said: str, message: str, held: str) -> None:
+    """A message that says more than is known is acknowledged, whatever it opens with."""
+    told_before(memory, "sam", [(said, "OK.")])
+    answer = ask(memory, message, user="sam").message
+    assert answer.startswith(("Noted", "Annotato"))
+    assert held in answer

@@ -5,7 +5,6 @@ Citations are checked while the text streams.
 """
 
 import logging
-import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
 from ricordo.chat.material_reader import read, words_of
-from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader
+from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader, says_nothing_new
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
-from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act, folded, memory_question
+from ricordo.chat.question import CLAUSES, COMMANDS, SMALL_TALK, DialogueAct, dialogue_act, folded, memory_question
 from ricordo.errors import LLMError, RicordoError
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import main_kind
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from ricordo.records.turns import Chunk
 
 log = logging.getLogger("ricordo")
+_CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
 _NEEDS_HELP = AnyLanguage(r"\b(?:<dialogue.wanted:help>)\b", flags=0)
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
-_CLAUSES = re.compile(r"[.,;:!?\n]\s*\w|\s[-–—]\s")  # a message of one clause states nothing beside its question
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
 
@@ -107,7 +106,7 @@ class Reader:
 
     def _with_statements(self, task: Task, answered: Answered) -> Answered:
         """An answer behind the acknowledgement of what the message states beside its question."""
-        if task.past is None or answered.act != "question" or not _CLAUSES.search(task.question):
+        if task.past is None or answered.act != "question" or not CLAUSES.search(task.question):
             return answered
         reader = MemoryReader(task.past, task.language)
         if not (facts := reader.learned(task.question)):
@@ -119,7 +118,8 @@ class Reader:
         if task.past is None:
             return self._from_material(task)
         act = task.act or dialogue_act(task.question)
-        states = act.about_oneself and bool(facts_of_message(task.question))
+        told = (act.act == "statement" or act.unclear) and bool(facts_of_message(task.question))
+        states = act.about_oneself and told
         if act.act == "statement" and not states and dialogue_act(task.standalone or "").act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
         asks = act.act == "question" and task.question.rstrip().endswith("?")
@@ -137,10 +137,15 @@ class Reader:
                 return explained
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
+        if act.act == "statement" and act.unclear and not told:
+            known = reader().recall(task.question)
+            if known and says_nothing_new(task.question, known):
+                return self._from_memory(known, DialogueAct("question", task.question))
+        orders = act.act in ("statement", "question") and "?" not in plain and _CREATION.match(plain)
+        if act.act == "about_you" or (orders and not told and not task.chunks):
+            return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
         if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):
             return self._from_memory(reader().acknowledge(act), act)
-        if act.act == "about_you":
-            return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
         if act.act == "talk":
             return self._from_memory(reader().talk(task.question), act)
         if act.act in ("claim", "own_claim"):
@@ -159,6 +164,9 @@ class Reader:
         if task.standalone and not (pointed or (recalled and recalled.found)):
             again = reader().recall(task.standalone)
             recalled = recalled if recalled and not _speaks_of_it(again, recalled, task.question) else again
+        if act.unclear and told and not (material.cited or says_nothing_new(task.question, recalled)):
+            stated = DialogueAct("statement", task.question, about_oneself=True)
+            return self._from_memory(reader().acknowledge(stated), stated)
         if recalled is None and not task.chunks and task.past.is_empty:
             return replace(material, text=language_by_code(task.language).reader.nothing_held)
         if recalled is None:

@@ -77,7 +77,6 @@ _CALL_ME = AnyLanguage(r"\b(?:<dialogue.call_me>)\s+(?P<name>[^\s,.;:!?”»\"]+
 _OWN = {group: AnyLanguage(rf"<dialogue.held:own_{group}>", flags=0) for group in ("work", "home")}
 _CORRECTED = AnyLanguage(r"^\W*(?:<dialogue.corrections>)", flags=0)
 _THIRD_PERSON = AnyLanguage(r"\W*(?:<dialogue.held:third_person>)\s")
-_CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
 _INTRODUCTION = AnyLanguage(r"\W*(?:<dialogue.wanted:introduction>)\b", flags=0)
 _ENDS = [AnyLanguage(rf"\b(?:<dialogue.wanted:{end}_said>)", flags=0) for end in ("first", "last")]
 # Words of a question that its answer need not repeat, by what it wants.
@@ -153,8 +152,6 @@ class MemoryReader:
             phrase = said.standing if wishes else said.noted
         if phrase != said.standing and learned and all(fact.addressed for fact in learned):
             return MemoryAnswer(phrase.replace("{quote}", _listed(learned)), 1.0)
-        if act.act == "statement" and not learned and _CREATION.match(folded(act.content)):
-            return MemoryAnswer(said.nothing_yet, 1.0)
         if not said_facts and announces(act.content):
             return self.small_talk(DialogueAct("okay", act.content))
         words = MessageWords.of(act.content)
@@ -477,6 +474,15 @@ class MemoryReader:
     def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         quote = best_part(passage.text, asked)
         return phrase.replace("{day}", self._day(passage.said_at)).replace("{quote}", quote)
+
+
+def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
+    """Whether an answer is certain and holds all words of a message, with more: so the message asks for it."""
+    if recalled is None or not recalled.found:
+        return False
+    asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
+    heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
+    return _needed(asked, asked.wanted) <= heard_of and any(not asked.words.issuperset(words.plain) for words in said)
 
 
 def _listed(facts: Sequence["SaidFact"]) -> str:

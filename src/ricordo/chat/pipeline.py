@@ -46,6 +46,7 @@ from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import told_note
 from ricordo.languages.text import followup_languages, language_of
 from ricordo.limits import readable
+from ricordo.people.facts.learn import UNLEARNED
 from ricordo.prompt.compose import as_chunks
 from ricordo.records.turns import Chunk, Owner, Turn, turn_id_of
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
@@ -206,8 +207,8 @@ class Chat:
         if isinstance(self.answerer, Reader):
             self.memory.settle_facts(request.user_id, FACTS_PATIENCE)
             state.act = dialogue_act(readable(request.query))
-            if state.act.act == "forget":
-                metadata["act"] = "forget"  # the reader obeys it and says what it did: learning leaves it alone
+            if state.act.act == "forget" or state.act.only_asks:
+                metadata[UNLEARNED] = True  # the reader obeys or answers it: learning leaves it alone
         try:
             state.turn = session.ask(request.query, turn_id=turn_id, metadata=metadata)
         except ConflictError:

@@ -1,8 +1,9 @@
 """What a message does and asks: its dialogue act, the kind of its question, its subject words, the wanted answer.
 
 Pure. The act (small talk, a command, a statement, a claim, a question) and the kind (definition, list, reason…) follow
-from the phrasing, by rules of all languages on the folded message. Words that only phrase the question ("spiegami",
-"what is the difference") are separated from subject words, because answers repeat only the latter.
+from the phrasing, by rules of all languages on the folded message; whether a message without a question mark asks or
+tells, from such a rule and small networks over its words. Words that only phrase the question ("spiegami", "what is the
+difference") are separated from subject words, because answers repeat only the latter.
 """
 
 import re
@@ -17,6 +18,7 @@ from ricordo.followups.parse import FORGET_LAST, small_talk
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.languages.text import fold, guess_language, in_full, sentences
 from ricordo.limits import readable
+from ricordo.people.facts import judge
 from ricordo.recall.evidence import snowball_stem, tokens
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 # An introduction before a comma: "hello, I am Anna, what is…".
 _INTRODUCTION = AnyLanguage(r"\W*(?:<questions.introductions>)\b", flags=0)
 _COMMA = re.compile(r"\s*[,;:–—]\s+")
+CLAUSES = re.compile(r"[.,;:!?\n]\s*\w|\s[-–—]\s")  # a message of one clause states nothing beside its question
 # Questions that only ask for confirmation or help.
 _TAG = AnyLanguage(r"\W*(?:<questions.tags>)\W*", flags=0)
 # A request without a question mark.
@@ -160,16 +163,27 @@ _TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
 _ENDS = AnyLanguage(r"\b(?:<dialogue.wanted:first_said>|<dialogue.wanted:last_said>)", flags=0)
 _ABOUT_YOU = AnyLanguage(r"\W*(?:<dialogue.about_you>)\W*", flags=0)
 _ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)", flags=0)
+_FORMED, _CLEAR = 1.0, 1.5  # logits: of the form of a question; from which on a message clearly asks or tells
 FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
 
 
 @dataclass(frozen=True, slots=True)
 class DialogueAct:
-    """What a message does. `content` is the message, or what a command wants kept or forgotten; empty: the last one."""
+    """What a message does. `content` is the message, or what a command wants kept or forgotten; empty: the last one.
+
+    `unclear`: by its words a question may be a statement, or the other way round; what memory holds decides.
+    """
 
     act: Act
     content: str
     about_oneself: bool = False
+    unclear: bool = False
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether it clearly asks in one clause, without a question mark: nothing can be learned from it."""
+        one_clause = "?" not in self.content and not CLAUSES.search(self.content)
+        return self.act == "question" and not self.unclear and one_clause
 
 
 def dialogue_act(message: str) -> DialogueAct:
@@ -204,9 +218,14 @@ def dialogue_act(message: str) -> DialogueAct:
                     _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(spelled, plain, order.end())
                 )
                 return DialogueAct(act, rest or message)  # type: ignore[arg-type]
-    if asks or "?" in plain or _TELL.match(plain) or _ASKING_CLAUSE.search(plain) or _ASKING_END.search(plain):
+    if "?" in plain:
         return DialogueAct("question", message)
-    return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None)
+    formed = asks or _TELL.match(plain) or _ASKING_CLAUSE.search(plain) or _ASKING_END.search(plain)
+    odds = (judge.asks(spelled) if " " in plain else 0.0) + (_FORMED if formed else -_FORMED)
+    odds -= _FORMED if plain.endswith((".", "!")) else 0.0  # who writes stops writes question marks too
+    if odds > 0:
+        return DialogueAct("question", message, unclear=odds < _CLEAR)
+    return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None, odds > -_CLEAR)
 
 
 def asks_for_answers(message: str) -> bool:

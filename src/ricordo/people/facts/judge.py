@@ -4,7 +4,8 @@ A message goes in, judged clauses come out. The message is cut into segments. Tw
 one over hashed features (its words, its neighbours, punctuation, the whole message), and the mean of a few small
 networks of three convolutions over word vectors, which also handle words that no training message had. A last linear
 model combines both scores with those of the neighbours and of the whole message. Weights and word vectors are in
-`judge.npz`, which `training/facts/train.py` makes; only numpy is needed here.
+`judge.npz`, which `training/facts/train.py` makes; only numpy is needed here. Smaller networks of the same form tell
+whether a message without a question mark asks: `asks.npz`, which `training/answers/acts.py` makes.
 """
 
 import logging
@@ -39,6 +40,7 @@ LEVELS = 2.5  # steps of a standard deviation in a word vector
 GAPS = (1, 2, 4)  # tokens between those that each convolution sees
 _EARLIER, _LATER = 40, 400  # tokens read of the message before, and of this one
 LONGEST_JUDGED = 4_000  # characters of a message that are judged; more is pasted text
+_LAST_MARKS = " .…!?;,:"  # of a message, which the networks that tell questions do not see
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]{2,}[\"”»]|```.*?(?:```|\Z)|(?<=[\s:])'[^'\n]{8,}'(?=[\s.,!?]|$)", re.DOTALL)
 _MASK = "\ufffc"
 _CUT = AnyLanguage(
@@ -373,13 +375,7 @@ def _one_network(
     vectors: Weights,
     count: int,
 ) -> tuple[Weights, Weights, Weights]:
-    x = np.concatenate([vectors, net["hashed"][tokens[:, 1:5]].sum(axis=1), tokens[:, 5:].astype(np.float32)], axis=1)
-    x = _relu(x @ net["inner_weight"].T + net["inner_bias"])
-    for number, gap in enumerate(GAPS):
-        padded = np.zeros((len(x) + 2 * gap, x.shape[1]), np.float32)
-        padded[gap:-gap] = x
-        seen = np.concatenate([padded[k * gap : k * gap + len(x)] for k in range(3)], axis=1)
-        x = x + _relu(seen @ net[f"convolutions_{number}_weight"] + net[f"convolutions_{number}_bias"])
+    x = _convolved(net, tokens, vectors)
     mean, peak = np.zeros((count, x.shape[1]), np.float32), np.full((count, x.shape[1]), -10, np.float32)
     words = np.zeros((count, vectors.shape[1]), np.float32)
     places, starts, sizes = np.unique(segment[segment >= 0], return_index=True, return_counts=True)
@@ -396,6 +392,48 @@ def _one_network(
     stated = z @ net["stated_weight"].T + net["stated_bias"]
     groups = np.concatenate([z, words], axis=1) @ net["group_weight"].T + net["group_bias"]
     return stated[:, 0], z @ net["label_weight"].T + net["label_bias"], groups
+
+
+def _convolved(net: Mapping[str, Weights], tokens: NDArray[np.int64], vectors: Weights) -> Weights:
+    """The state of each token after the convolutions."""
+    hashed = net["hashed"][tokens[:, 1:5] % len(net["hashed"])].sum(axis=1)
+    x = _relu(
+        np.concatenate([vectors, hashed, tokens[:, 5:].astype(np.float32)], axis=1) @ net["inner_weight"].T
+        + net["inner_bias"]
+    )
+    for number, gap in enumerate(GAPS):
+        padded = np.zeros((len(x) + 2 * gap, x.shape[1]), np.float32)
+        padded[gap:-gap] = x
+        seen = np.concatenate([padded[k * gap : k * gap + len(x)] for k in range(3)], axis=1)
+        x = x + _relu(seen @ net[f"convolutions_{number}_weight"] + net[f"convolutions_{number}_bias"])
+    return x
+
+
+@lru_cache(maxsize=512)
+def asks(said: str) -> float:
+    """How probably a message without a question mark asks something, in logits; 0 where there are no weights."""
+    model, networks = _model(), _asking_networks()
+    if model is None or not networks:
+        return 0.0
+    tokens = token_rows(said[:LONGEST_JUDGED].rstrip(_LAST_MARKS), None, (), model.word_id)[0]
+    vectors, logits = model.vectors(tokens[:, 0]), 0.0
+    for net in networks:
+        x = _convolved(net, tokens, vectors)
+        seen = np.concatenate([x.mean(axis=0), x.max(axis=0), x[0], x[-1]])
+        hidden = _relu(net["head_weight"] @ seen + net["head_bias"])
+        logits += float((net["asks_weight"] @ hidden + net["asks_bias"])[0]) / len(networks)
+    return logits
+
+
+@cache
+def _asking_networks() -> tuple[Mapping[str, Weights], ...]:
+    """The networks of `asks`; none, with a log line, if their file is missing or damaged."""
+    try:
+        with files("ricordo.people.facts").joinpath("asks.npz").open("rb") as file, np.load(file) as stored:
+            return tuple(_stored_network(stored, f"net{number}_") for number in range(int(stored["networks"])))
+    except Exception as error:  # numpy raises many kinds for a damaged file
+        log.error("questions are told by their form alone: asks.npz: %s", type(error).__name__)
+        return ()
 
 
 def _relu(x: Weights) -> Weights:

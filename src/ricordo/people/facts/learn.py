@@ -41,6 +41,7 @@ log = logging.getLogger("ricordo")
 
 TURNS_PER_PASS = 16
 MAX_ATTEMPTS = 20
+UNLEARNED = "unlearned"  # metadata key of turns that only ask, or whose command was obeyed
 COMPOSED = "composed"  # metadata key of messages that contain prompt or memory text
 
 
@@ -63,8 +64,8 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
     through = min(done + TURNS_PER_PASS, session.last_turn)
     turns = engine.store.turns.page(owner, session_id, after=done, before=through + 1)
     excluded = screen_of(engine).turns(engine, owner, turns)
-    # The chat has carried out these commands already, and said so in its answer.
-    asked = [each for turn in turns if turn.metadata.get("act") != "forget" for each in _user_messages(turn)]
+    # The chat has answered these questions and carried out these commands already, and said so.
+    asked = [each for turn in turns if not turn.metadata.get(UNLEARNED) for each in _user_messages(turn)]
     # Commands of suspicious messages are obeyed too: they can only remove facts.
     commands = [command for each in asked if each.origin == "user_said" for command in forget_commands(each)]
     said = [each for each in asked if each.id not in excluded]
