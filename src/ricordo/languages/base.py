@@ -435,7 +435,8 @@ class FactWords:
     announcements: str
     everything: str
     command_words: Words
-    # How a clause in the first person is retold: words for the second and the third person, verbs of the first person in both, and words that forbid it (keys `second`, `third`).
+    # How a clause in the first person is retold: words for the second and the third person, verbs of the first person
+    # in both, and words that forbid it (keys `second`, `third`).
     subjects: Words
     reflexives: Mapping[str, str]
     before_verbs: str

@@ -150,7 +150,8 @@ def opens_without_subject(claim: Claim) -> bool:
     """Whether a claim repeats a sentence that does not tell what it is about, "it's 4421"."""
     before = claim.said.text[: claim.said.text.find(claim.quote)]
     whole = claim.text[1:] == claim.quote[1:] or claim.quote in claim.text
-    return whole and _ONLY_LEADS.search(before) is not None and ": " not in claim.text and lacks_subject(claim.quote, claim.language)
+    opens = whole and ": " not in claim.text and _ONLY_LEADS.search(before) is not None
+    return opens and lacks_subject(claim.quote, claim.language)
 
 
 def is_negative(kind: FactKind, text: str) -> bool:

@@ -90,8 +90,9 @@ _REST = re.compile(r"\s*[a-zà-ÿ][^,.;:!?()\n]*")
 _INTRODUCED = AnyLanguage(r"\s*(?:,|(?:,\s*)?(?:<facts.joins>))?\s*(?:<facts.self_words>)\b")
 _NO_SUBJECT = AnyLanguage(r"\W*(?:<facts.bare_subjects>)\b")
 _ONLY_AMOUNT = AnyLanguage(r"(?:(?:\d\S*|<dialogue.held:number>|<facts.joins>)\s*)+")
-_SELF = AnyLanguage(r"\b(?:<facts.self_words>)\b")
-# The sentence of an introduction, in which the user may go on without a comma: "im zoe im 15", "mi chiamo Ada vivo a Bari".
+_SELF = AnyLanguage(r"\b(?:<dialogue.first_person>)\b")
+_NAMED = AnyLanguage(rf"\b(?!(?i:<dialogue.held:calendar>)\b){_NAME}", flags=0)
+# The sentence of an introduction, in which the user may go on without a comma: "mi chiamo Ada vivo a Bari".
 _INTRODUCES = AnyLanguage(
     r"(?:^|[.!?;,\n])\s*(?:(?:<statements.greetings>)[\s,!]+)?(?:<facts.introduces>)\s+[^.!?;,\n]+"
 )
@@ -147,7 +148,9 @@ def lacks_subject(clause: str, language: str) -> bool:
     """Whether nothing in a clause tells what it is about: "it's 4421", "rientra lunedì", "38 e mezzo"."""
     if _ONLY_AMOUNT.fullmatch(clause):
         return True
-    named = _SELF.search(clause) or re.search(rf"\b{_NAME}", clause[1:])
+    table = language_by_code(language).facts
+    own = not table.second_verbs.keys().isdisjoint(clause.lower().split()) or _SELF.search(clause)
+    named = own or _NAMED.search(clause, 1)
     return not named and (_NO_SUBJECT.match(clause) is not None or has_other_verb(clause, language))
 
 

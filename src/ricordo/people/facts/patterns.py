@@ -14,9 +14,9 @@ from functools import cache
 from ricordo.languages.base import FactPattern, FactWords, Language
 from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.languages.registry import DAY, AnyLanguage, all_words, filled, languages
+from ricordo.languages.text import in_full
 from ricordo.people.facts.claims import Claim, UserMessage, about_key, refusal_reason
 from ricordo.people.facts.clauses import clauses, own_text, tied_end
-from ricordo.languages.text import in_full
 from ricordo.recall.evidence import snowball_stems, tokens
 
 _NAME = AnyLanguage(

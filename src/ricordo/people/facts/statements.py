@@ -86,7 +86,8 @@ _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
 _CORRECTS = AnyLanguage(r"\W*(?:<dialogue.corrections>)")
 _CORRECTION = AnyLanguage(
-    r"(?:\W*\b(?:<dialogue.corrections>)[\s,]*)+(?:(?:<facts.bare_subjects>|<dialogue.links>|<calendar.date_leads>)\s+)*(?P<value>\w[\w' -]*?)\W*"
+    r"(?:\W*\b(?:<dialogue.corrections>)[\s,]*)+"
+    r"(?:(?:<facts.bare_subjects>|<dialogue.links>|<calendar.date_leads>)\s+)*(?P<value>\w[\w' -]*?)\W*"
 )
 _ONLY_NAME = AnyLanguage(
     r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*(?i:<facts.introduces>)\s+(?P<name>[a-zà-ÿ]{2,14})", flags=0
@@ -245,7 +246,7 @@ def played_character(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]
 
 
 def corrected_claims(said: UserMessage, before: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
-    """The claim of the message before with the value that a correction puts in its place: "my colour is blue", "no, red"."""
+    """The claim of the message before with the value that a correction puts in its place: "no, red"."""
     told = _CORRECTION.fullmatch(stated_text(said.text))
     known = [claim for claim in claims_in_message(before, zone) if ": " in claim.text] if told else []
     if not told or len(known) != 1 or len(told["value"].split()) > _SHORT or _SELF.match(told["value"]):
@@ -485,7 +486,7 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
 
 
 def _list_end(flat: str, clause: Judged) -> int:
-    """The end of the list that a clause announces, "I have two sons: Max, who is 4, and Tom"; 0 if it announces none."""
+    """The end of the list that a clause announces, "I have two sons: Max, who is 4, and Tom"; 0 if none."""
     listed = _OWN_LIST.match(flat, clause.end) if _OWN_VERB.match(flat[clause.start : clause.end]) else None
     return listed.end() if listed and listed.end() - clause.start <= MAX_CLAIM_LENGTH - 2 else 0
 
@@ -619,7 +620,8 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
             read, quote=quote, said=said, made_by=JUDGE, replaces=clause.label == "change", change=clause.change
         )
     opening, closing = language_by_code(language).summaries.user_quoted
-    replaces = clause.label in _CHANGES
+    mends = clause.label in ("fact", "plan") and _CORRECTS.match(flat) and lacks_subject(quote, language)
+    replaces = clause.label in _CHANGES or bool(mends)
     changed = replaces and clause.attribute == _MANNER and clause.wish >= _CHANGED_WISH
     wish = clause.label == _WISH or changed
     told = None if wish else retold(quote, language, "third")

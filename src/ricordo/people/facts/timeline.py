@@ -149,7 +149,7 @@ def _start(run: StatementRun, previous: datetime) -> datetime:
 
 
 def _end(following: StatementRun, begun: datetime) -> datetime:
-    """When a run ends that another follows: when that was said, or on the later day that it names ("from 1 December")."""
+    """When a run ends that another follows: when that was said, or on the later day that it names."""
     first = following.statements[0]
     day = _FROM_DAY.match(first.source.quote) if first.source else None
     if not day:
