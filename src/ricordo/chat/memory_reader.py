@@ -88,6 +88,8 @@ _BY_SENTENCE = frozenset(("", "place", "time"))  # wanted things that one senten
 _TRADE_ASKED = AnyLanguage(r"\b(?:<dialogue.wanted:trade>)\b", flags=0)
 _TRADE = AnyLanguage(r"<dialogue.held:trade>", flags=0)
 _OBJECT = AnyLanguage(r"\b(?:<dialogue.asked_noun>)[^\W\d_]+ (?:<dialogue.held:object_of>)(?P<verb>\w{4,})", flags=0)
+_HAPPENED = AnyLanguage(r"\W*(?:<dialogue.wanted:happened>)\b", flags=0)
+_WISHES = AnyLanguage(r"\b(?:<facts.wishes>)\b")
 _DEFINITE = AnyLanguage(r"\W*(?:<dialogue.held:definite>)\b", flags=0)
 _MOST_TOLD = 6  # messages, best first, of which one may tell outright what is asked for
 _FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
@@ -247,9 +249,10 @@ class MemoryReader:
         known_subject = bool(found) and (asked.is_personal or findings.related >= RELATED_FROM)
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
-        if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
+        if not outright and lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
+        missing = missing and not outright
         certain = bool(found) and (findings.is_answer or named or (_asks_who(asked) and found[0].coverage > 0))
         certain = certain and not _is_of_another(asked, found[0].passage.text)
         if not found or missing or not (certain or findings.is_near):
@@ -642,7 +645,9 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
         sentence = folded(text[start:end])
         if sentence.endswith("?") or not holds_precisely(asked, sentence):
             continue
-        if (DENIED.search(sentence) is None) != (DENIED.search(asked.text) is None):
+        denied = DENIED.search(sentence) is not None
+        none_left = denied and asked.counts and FIRST_PERSON.search(sentence) is not None  # "I have no children"
+        if not none_left and denied != (DENIED.search(asked.text) is not None):
             continue
         inside = [at for at, (first, _) in enumerate(words.spans) if start <= first < end]
         here = [at for at in inside if at in heard_at]
@@ -651,6 +656,9 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
             missing = missing.difference(*MessageWords.of(before()).heard(asked).values())
         if missing or not here or supposes(sentence):
             continue
+        happened = asked.wanted == "time" and _HAPPENED.match(asked.text) and not _WISHES.search(sentence)
+        if none_left or happened:  # the day on which it was said tells when, if nothing else does
+            return True
         if _TRADE.search(sentence) if trade else _is_filled(asked, words, [at for at in fillers if at in inside], here):
             return True
     return False
@@ -670,7 +678,8 @@ def _is_filled(asked: MemoryQuestion, words: MessageWords, fillers: Sequence[int
     if asked.wanted in NAMING:
         return words.are_linked(fillers, here)
     if asked.wanted == "place":
-        return any(words.is_placed(at) and words.clauses[at] in {words.clauses[one] for one in here} for at in fillers)
+        said = {words.clauses[one] for one in here}
+        return any(words.is_placed(at) and not said.isdisjoint((words.clauses[at], words.owner(at))) for at in fillers)
     if asked.wanted:
         return asked.wanted == "time" and bool(fillers)
     if not (asked.is_personal or FIRST_PERSON.search(asked.text) or asked.names or _DEFINITE.match(asked.text)):

@@ -738,6 +738,7 @@ _FACT_PATTERNS = (
     FactPattern("date", rf"i was born (?P<x>{DAY})", "Birthday: {x}", "date:birthday", x="yearly"),
     FactPattern("date", rf"(?:i have|i've got|i've|i got|i'm taking|i am taking|i'm having|i have to take) (?P<y>(?:an? |my |the )?(?:[\w-]+ ){{0,3}}{_EXAM}) (?P<x>{DAY})", "Has {y} on {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<y>(?:my |the )(?:[\w-]+ ){{0,3}}{_EXAM})(?: is| will be| takes place| has been moved to| was moved to| got moved to| is scheduled for|'s) ?(?P<x>{DAY})", "Has {y} on {x}", "date:{y}", x="day", y="thing"),
+    FactPattern("date", r"i was born in (?P<x>(?:19|20)\d\d)", "Was born in {x}", "date:birthyear", x="counted"),
     # Goals
     FactPattern("goal", rf"i no longer (?:want|plan|intend) to (?P<x>{_REACH}\b.*)", "No longer wants to {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"i (?:don't|do not) (?:want|plan|intend) to (?P<x>{_REACH}\b.*?) any ?more", "No longer wants to {x}", "goal:{x}", x="wish"),
@@ -1230,6 +1231,7 @@ DIALOGUE = base.DialogueWords(
         r"|saved) about me|who am i\W*$|(?:tell me|everything) .*about me|what do you know of me"
     ),
     wanted={
+        "happened": r"when did (?:i|we|my \w+)",
         "age": r"how old|what age|(?:my|his|her|their|your|'s) age",
         "surname": r"surname|(?:last|family|first|full|maiden) name",
         "name": r"(?:name|names|called|nickname|named|addressed)",
@@ -1282,6 +1284,8 @@ DIALOGUE = base.DialogueWords(
         "colour": r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden|silver|mustard|cream|turquoise|crimson|maroon|lilac|lavender|ivory|indigo|scarlet|khaki|burgundy|magenta|bronze",
         "age": r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who|when|this|last|next",
         "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
+        "born": r"born",
+        "relative_clause": r"who|which|that",
         "where": r"in|at|near|from|of|to|into|around",
         "beside": r"with",
         "label": r"room|plot|unit|grade|level|floor|flat|house|row|seat|platform|gate|bay|berth|bus|route|line|chapter|page|part|year|step|no|number|num|nr",
@@ -1340,7 +1344,7 @@ DIALOGUE = base.DialogueWords(
         meant asked ask called call name named please just also exactly actually thing things kind sort type way lot one ones"""
     ),
     synonyms="""
-        son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters boy girl; dessert pudding sweet afters; supervisor
+        wife married; husband married; fly flying flight flights; son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters boy girl; dessert pudding sweet afters; supervisor
         supervises supervise professor; colleague coworker workmate; guest guests people invited attendees; move moving removal removals movers; food eat eats eating meal
         dish cook; mum mom mother mam mummy; dad father papa daddy; job work living profession occupation; dog puppy greyhound hound labrador spaniel terrier poodle collie
         retriever; doctor gp physician; exam test mock quiz exams; car auto vehicle; boss manager supervisor; cost costs price pay paying charge charges quid pounds euros

@@ -838,6 +838,7 @@ _FACT_PATTERNS = (
     FactPattern("date", rf"(?:io )?(?:ho|avrò|devo fare|devo sostenere) (?P<y>{_THE}{_EXAM}\b[^,]*?),? (?P<x>{DAY})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<x>{DAY}) (?:ho|avrò|devo fare|devo sostenere|c'è) (?P<y>{_THE}{_EXAM}\b[^,]*)", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<y>(?:l'|il |la |il mio |la mia ){_EXAM}\b[^,]*?)(?<! non) (?:è|e'|sarà|è fissat[oa]|è stat[oa] spostat[oa]|si terrà|è spostat[oa])(?: per| a)? (?P<x>{DAY})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
+    FactPattern("date", r"(?:io )?sono nat[oa] nel (?P<x>(?:19|20)\d\d)", "Anno di nascita: {x}", "date:birthyear", x="counted"),
     # Goals
     FactPattern("goal", rf"(?:io )?non (?:voglio|vorrei|ho) più (?:intenzione di )?(?P<x>{_REACH}\b.*)", "Non vuole più {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"(?:io )?(?:voglio|vorrei|mi piacerebbe|ho intenzione di|ho deciso di|il mio (?:obiettivo|sogno|traguardo) (?:è|e')(?: di| quello di)?|spero di|punto a|sogno di|il mio scopo (?:è|e')(?: di)?|devo(?! (?:fare|passare (?:da|dal|dalla|per|a|al))\b)|da grande (?:voglio|vorrei)|il mio desiderio è(?: di)?) {_ADV}(?P<x>{_REACH}\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
@@ -1365,6 +1366,7 @@ DIALOGUE = base.DialogueWords(
         r"|elenca) .*(?:sai|ricordi) di me"
     ),
     wanted={
+        "happened": r"quando (?:(?:mi sono|ci siamo|ho|abbiamo|(?:(?:il |la )?mi[oa] \w+ )?(?:e|si e|ha)) \w+(?:at|ut|it|es|tt|rt|st|ss|nt)[oaie])",
         "age": r"quant[io] anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno|d[ei]l?)|che anni ha",
         "surname": r"cognome|nome di battesimo|nome completo|di nome",
         "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
@@ -1416,6 +1418,8 @@ DIALOGUE = base.DialogueWords(
         "colour": r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+|celest[ei]|beige|oro|argento|turchese|senape|lilla|bordeaux|avorio|indaco|fucsia|lavanda|panna|ocra",
         "age": r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha",
         "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
+        "born": r"nat[oa]|nascita",
+        "relative_clause": r"che",
         "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
         "beside": r"con|coi|col|insieme",
         "label": r"stanza|camera|aula|orto|lotto|unita|livello|grado|piano|interno|posto|fila|binario|cancello|autobus|linea|capitolo|pagina|parte|passo|numero|nr|n",
@@ -1476,7 +1480,7 @@ DIALOGUE = base.DialogueWords(
         mettere messo dato dai secondo te proprio gia anche invece quello quella mi ti si ci avrei sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
     ),
     synonyms="""
-        figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi figlio figlia bambino bambina; dolce dessert torta;
+        moglie sposato; marito sposata; volo volare vado; figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi figlio figlia bambino bambina; dolce dessert torta;
         relatore relatrice segue tesi professoressa; collega colleghi colleghe; invitati ospiti persone gente partecipanti; trasloco traslochi traslocare spostarsi;
         mangiare cibo pasto piatto cena pranzo; mamma madre mammina; papa padre babbo; lavoro mestiere professione impiego lavori faccio; cane cagnolino cagnolina cucciolo
         labrador levriero barboncino bassotto meticcio setter bracco; dottore medico dottoressa; figlio figlia bambino bambina figli bimbo bimba; esame verifica

@@ -69,7 +69,7 @@ _NAMES = re.compile(r"[A-ZÀ-Ý][\w'-]+")
 _LISTED = AnyLanguage(rf"{_NAMES.pattern}(?:(?:,|,?\s+(?i:<facts.joins>))\s+{_NAMES.pattern})+", flags=0)
 # The groups of the subjects in patterns.
 _GROUPS = {
-    "date:birthday": "age", "place:origin": "origin", "place:birth": "origin",
+    "date:birthday": "age", "date:birthyear": "age", "place:origin": "origin", "place:birth": "origin",
     "name": "name", "age": "age", "place:home": "home", "job": "work", "study": "study", "class": "study",
     "place:school": "study",
 }  # fmt: skip
