@@ -316,12 +316,13 @@ class MemoryReader:
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
-        groups = ["name"] if asked.own_name else asked.fact_groups
+        surname = asked.wanted == "surname" and len(asked.terms) == 1  # the user's own
+        groups = ["name"] if asked.own_name or surname else asked.fact_groups
         facts = [fact for fact in self._past.facts if _in_groups(fact.about, groups)]
         # A fact without anything of the wanted type replaced another one wrongly: that one counts.
         older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
         for source in [*reversed(self._past.sources(facts)), *reversed(self._past.sources(older))]:
-            if groups in _FREE_GROUPS or MessageWords.of(source.text).fillers(asked):
+            if (groups in _FREE_GROUPS and not surname) or MessageWords.of(source.text).fillers(asked):
                 said = self._past.holding(source)
                 return MemoryAnswer(self._quote(said, asked), _FACT_CONFIDENCE, (said,), of_user=True)
         return None
@@ -437,7 +438,7 @@ class MemoryReader:
         said: dict[str, MemoryPassage] = {}
         for session in self._past.sessions()[:_LOOKED_AT]:
             for each in self._past.talk(session):
-                if each.role == "user" and not each.text.rstrip().endswith("?") and len(each.text.split()) > 3:
+                if each.role == "user" and len(each.text.split()) > 3 and _tells_of_user(each.text):
                     said.setdefault(each.message_id, each)
         wishes = [fact for fact in self._past.facts if fact.is_instruction]
         known = [fact for fact in self._past.facts if not fact.is_instruction][:_MOST_KNOWN]
@@ -449,7 +450,10 @@ class MemoryReader:
         lines = [
             f"- {fact.text}" for fact in wishes if sources.keys().isdisjoint(one.message_id for one in fact.sources)
         ]
-        for each in told:
+        texts = [folded(each.text) for each in told]
+        for at, each in enumerate(told):
+            if texts[at] in texts[at + 1 :]:
+                continue  # said again later
             over = self._past.outdated.get(each.message_id)
             gone = self._past.holding(each, ended=True)
             if over:
@@ -486,6 +490,12 @@ def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
     asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
     heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
     return _needed(asked, asked.wanted) <= heard_of and any(not asked.words.issuperset(words.plain) for words in said)
+
+
+def _tells_of_user(text: str) -> bool:
+    """Whether a message states something in the first person, and is no small talk, question or order."""
+    act = dialogue_act(text)
+    return act.act in STATED and (act.about_oneself or act.act != "statement")
 
 
 def _listed(facts: Sequence["SaidFact"]) -> str:
@@ -679,7 +689,9 @@ def _is_filled(asked: MemoryQuestion, words: MessageWords, fillers: Sequence[int
         return words.are_linked(fillers, here)
     if asked.wanted == "place":
         said = {words.clauses[one] for one in here}
-        return any(words.is_placed(at) and not said.isdisjoint((words.clauses[at], words.owner(at))) for at in fillers)
+        return any(
+            words.is_placed(at) and not said.isdisjoint((words.clauses[at], words.said_of(at))) for at in fillers
+        )
     if asked.wanted:
         return asked.wanted == "time" and bool(fillers)
     if not (asked.is_personal or FIRST_PERSON.search(asked.text) or asked.names or _DEFINITE.match(asked.text)):

@@ -480,7 +480,7 @@ class MessageWords:
         free = (at for at in opens if at not in told and self.plain[at] not in small and self.plain[at].isalpha())
         return [at for at in free if not FIRST_PERSON.fullmatch(self.plain[at])]
 
-    def owner(self, at: int) -> int:
+    def said_of(self, at: int) -> int:
         """The clause that a word is said of: for a relative clause the one before it."""
         own = self.clauses[at]
         first = self.clauses.index(own)

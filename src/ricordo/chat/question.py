@@ -155,6 +155,7 @@ _WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
 _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
 _REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
 _FORGET = AnyLanguage(r"\W*(?:<dialogue.forget>)", flags=0)
+_POLITE = AnyLanguage(r"\W*(?:<facts.polite>)\b", flags=0)
 _STANDING = AnyLanguage(r"\W*(?:<dialogue.standing>)[:,]?\s*", flags=0)
 _OPENER = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[:,]?\s*")
 _YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
@@ -211,13 +212,12 @@ def dialogue_act(message: str) -> DialogueAct:
         return DialogueAct("claim", message)
     if not wh and "?" in plain and _I_SAID.search(plain):
         return DialogueAct("own_claim", message)
-    if not plain.endswith("?"):
-        for act, pattern in (("remember", _REMEMBER), ("standing", _STANDING)):
-            if (order := pattern.match(plain)) and not (act == "remember" and _opens_with_wh(plain[order.end() :])):
-                rest = (
-                    _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(spelled, plain, order.end())
-                )
-                return DialogueAct(act, rest or message)  # type: ignore[arg-type]
+    for act, pattern in (("remember", _REMEMBER), ("standing", _STANDING)):
+        order = pattern.match(plain)
+        asked = plain.endswith("?") and not (act == "remember" and _POLITE.match(plain))  # "can you remember that …?"
+        if order and not asked and not (act == "remember" and _opens_with_wh(plain[order.end() :])):
+            rest = _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(spelled, plain, order.end())
+            return DialogueAct(act, rest.rstrip("?") or message)  # type: ignore[arg-type]
     if "?" in plain:
         return DialogueAct("question", message)
     formed = asks or _TELL.match(plain) or _ASKING_CLAUSE.search(plain) or _ASKING_END.search(plain)

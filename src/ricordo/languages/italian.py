@@ -869,7 +869,7 @@ _FACT_PATTERNS = (
     FactPattern("relation", rf"(?:io )?ho (?P<x>(?:(?:un|una|un'|due|tre|quattro|cinque|\d) ?(?:{_KIN}|fratelli|sorelle|figli|figlie|cani|gatti|nipoti)(?: (?:maggior[ei]|minor[ei]|gemell[oaie]|più (?:piccol[oaie]|grand[ei])))?)(?: e (?:un|una|un'|due|tre|quattro|\d) ?(?:{_KIN}|fratelli|sorelle|figli|figlie|cani|gatti|nipoti))?)", "Ha {x}", "", x="counted"),
     FactPattern("relation", r"(?:io )?sono (?P<x>figli[oa] unic[oa])", "È {x}", "relation:siblings", x="counted"),
     # The rest
-    FactPattern("other", r"(?:io )?ho (?P<x>[1-9]\d?) anni", "Ha {x} anni", "age", x="age", confidence=0.97),
+    FactPattern("other", r"(?:io )?ho (?:già |ormai |quasi )?(?P<x>[1-9]\d?|(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)\w+|(?:un|do|tre|quattor|quin|se)dici|diciassette|diciotto|diciannove) anni", "Ha {x} anni", "age", x="age", confidence=0.97),
     FactPattern("other", r"(?:io )?(?:faccio|frequento|sono in|vado in|sto in|sono al|frequento il|faccio il|sono alla) (?:la |il )?(?P<x>(?:prima|seconda|terza|quarta|quinta)(?: (?:media|elementare|superiore|liceo(?: (?:classico|scientifico|linguistico|artistico))?|classe|ginnasio))?|(?:primo|secondo|terzo|quarto|quinto|sesto) anno(?: (?:di|del|della|dell')[a-zà-ú' ]+)?)", "Classe: {x}", "class", x="counted"),
     FactPattern("other", r"(?:io )?lavoro (?:come (?!un[ao']?\b)(?P<x>[^,]+))", "Lavora come {x}", "job", x="thing"),
     FactPattern("other", rf"(?:io )?lavoro (?:come|da) (?:un |una |un')?(?P<x>{_JOB}\b(?: [a-zà-ú']+){{0,4}})", "Lavora come {x}", "job", x="thing"),
@@ -1610,7 +1610,7 @@ STATEMENTS = base.StatementWords(
     instructions_heading="ISTRUZIONI",
     about_oneself=r"di me|mi presento|presentazione|nota",
     joins=(
-        r"(?:e|ed|o|poi)\s+(?=(?:io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|parlo|lavoro"
+        r"(?:e|ed|o|poi)\s+(?=(?:da quando|io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|parlo|lavoro"
         r"|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno|puoi|potresti)\b)"
     ),
     cuts=(

@@ -306,8 +306,8 @@ def counted(words: str, speech: FactWords) -> str | None:
 
 
 def age(words: str, speech: FactWords) -> str | None:
-    """A plausible age."""
-    return words if 4 <= int(words) <= 99 else None
+    """A plausible age, in figures or in words ("settantotto")."""
+    return words if not words.isdigit() or 4 <= int(words) <= 99 else None
 
 
 def folded(words: str, speech: FactWords) -> str | None:
