@@ -247,7 +247,9 @@ def played_character(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]
 
 def corrected_claims(said: UserMessage, before: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claim of the message before with the value that a correction puts in its place: "no, red"."""
-    told = _CORRECTION.fullmatch(stated_text(said.text))
+    flat = stated_text(said.text)
+    plain = fold(flat)
+    told = _CORRECTION.fullmatch(plain) if len(plain) == len(flat) else None
     known = [claim for claim in claims_in_message(before, zone) if ": " in claim.text] if told else []
     if not told or len(known) != 1 or len(told["value"].split()) > _SHORT or _SELF.match(told["value"]):
         return ()
