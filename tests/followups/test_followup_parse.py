@@ -6,7 +6,7 @@ from hypothesis import given
 
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import Pick, main_kind
-from ricordo.languages.text import followup_languages, language_of, stems
+from ricordo.languages.text import followup_languages, language_of, split_words, stems, words_in
 
 
 @given(any_text)
@@ -22,6 +22,16 @@ def test_no_text_raises_and_spans_are_true(question: str) -> None:
 def test_the_same_question_gives_the_same_references(question: str) -> None:
     """Parsing depends on the text alone."""
     assert parse(question) == parse(question)
+
+
+@given(any_text)
+def test_words_are_split_where_they_stand(text: str) -> None:
+    """Each token is what stands at its place, and the words are the same without their places."""
+    line = split_words(text)
+    assert [token.word for token in line.tokens] == [text[token.start : token.end].lower() for token in line.tokens]
+    assert line.text == " ".join(token.word for token in line.tokens)
+    assert all(line.text.startswith(token.word, at) for token, at in zip(line.tokens, line.starts, strict=False))
+    assert words_in(text) == line.words == tuple(token.word for token in line.tokens if token.is_word)
 
 
 @pytest.mark.parametrize(

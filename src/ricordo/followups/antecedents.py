@@ -42,7 +42,17 @@ from ricordo.followups.reference import (
 from ricordo.followups.rewrite import alternatives
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import all_words
-from ricordo.languages.text import WordSpans, is_content, is_topical, language_of, root, split_words, stem, stems
+from ricordo.languages.text import (
+    WordSpans,
+    is_content,
+    is_topical,
+    language_of,
+    root,
+    split_words,
+    stem,
+    stems,
+    words_in,
+)
 
 ACTS = 0.6  # the least probability of the first phrase
 ACTS_LATE = 0.75  # the same in a longer talk
@@ -379,7 +389,7 @@ def _told(line: WordSpans, language: FollowUpWords, at: int) -> bool:
 
 @lru_cache(maxsize=512)
 def _roots(text: str, language: FollowUpWords) -> frozenset[str]:
-    return frozenset(root(word) for word in split_words(text).words if tells(word, language))
+    return frozenset(root(word) for word in words_in(text) if tells(word, language))
 
 
 def observe(asked: QuestionFeatures, pool: Pool, focus: Focus) -> NDArray[np.float32]:
@@ -424,7 +434,7 @@ def two_sides(talk: Talk) -> tuple[Candidate, ...]:
     asked = stems(line.words)
     if any(not names.isdisjoint(asked) for names in meant):
         return ()
-    answered = split_words(last.response).words
+    answered = words_in(last.response)
     said = stems(answered)
     named = sum(not names.isdisjoint(said) for names in meant)
     if language.both.isdisjoint(answered) and named == 1:

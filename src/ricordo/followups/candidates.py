@@ -31,7 +31,7 @@ from ricordo.followups.reference import (
 from ricordo.followups.rewrite import alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import AnyLanguage, Words, all_values, all_words
-from ricordo.languages.text import WordSpans, is_content, language_of, sentences, split_words, stem, stems
+from ricordo.languages.text import WordSpans, is_content, language_of, sentences, split_words, stem, stems, words_in
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
@@ -243,7 +243,7 @@ def _about(turn: PastTurn, items: Sequence[Item], language: FollowUpWords) -> Wo
 
 @lru_cache(maxsize=_CACHED)
 def _about_words(text: str, language: FollowUpWords) -> Words:
-    return stems(word for word in split_words(text).words if is_content(language, word) or word in language.list_nouns)
+    return stems(word for word in words_in(text) if is_content(language, word) or word in language.list_nouns)
 
 
 # Only the beginning of a longer answer is searched.
@@ -256,7 +256,7 @@ def find_in(content: str, history: Sequence[PastTurn], language: FollowUpWords) 
     said = [
         _stems(turn.query[:_READ_CHARACTERS], language)
         | _stems(turn.response[: max(0, _READ_CHARACTERS - len(turn.query) - 1)], language)
-        for turn in history
+        for turn in (history if wanted else ())
     ]
     weights = {
         word: math.log(1 + len(said) / hits) for word in sorted(wanted) if (hits := sum(word in s for s in said))
@@ -281,7 +281,7 @@ def best_item(content: str, turn: PastTurn, language: FollowUpWords) -> Item | N
 
 @lru_cache(maxsize=256)
 def _stems(text: str, language: FollowUpWords) -> Words:
-    return frozenset(stem(word) for word in content_words(split_words(text), language))
+    return stems(word for word in words_in(text) if len(word) > 1 and is_content(language, word))
 
 
 def named_choice(query: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
@@ -420,12 +420,13 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     return _Asked(tuple(topical), asked, refers_back, introduction is not None, asks_who, fragment)
 
 
+@lru_cache(maxsize=_CACHED)
 def _without_comments(query: str, language: FollowUpWords) -> str:
     """A message without its sentences that only comment on the answer before a question: "That makes sense!"."""
     said = [query[start:end] for start, end in sentences(query, chat=True)]
     idle = language.demonstrative | language.personal | all_words("topics.polite_words")
     comments = [
-        not each.endswith("?") and len(words := split_words(each).words) <= _COMMENT and not idle.isdisjoint(words)
+        not each.endswith("?") and len(words := words_in(each)) <= _COMMENT and not idle.isdisjoint(words)
         for each in said
     ]
     return " ".join(compress(said, map(not_, comments))) if not all(comments) else query
@@ -444,9 +445,9 @@ def _title(query: str, language: FollowUpWords) -> Phrase | None:
 
 @lru_cache(maxsize=_CACHED)
 def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
-    line = split_words(response)
-    if not any(token.capital for token in line.tokens[1:]):
+    if response[1:].islower():  # nothing after the first word has a capital
         return ()
+    line = split_words(response)
     return tuple(phrase for phrase in phrases(line, language) if phrase.proper)
 
 

@@ -36,7 +36,8 @@ _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _INLINE = re.compile(r"(?:(?<=^)|(?<=[\s:;,.—–-]))\(?(?P<label>\d{1,2}|[a-z]|[ivx]{2,4})\)[ \t]+(?=\S)")
 _INLINE_DOT = re.compile(r"(?:(?<=^)|(?<=[:;,.] )|(?<=: ))(?P<label>\d{1,2})\.[ \t]+(?=[^\W\d])")
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
-_PROSE = AnyLanguage(r"(?:^|(?<=[.!?;:]\s)|(?<=\n))(?P<form><followups.sequence>)\b,?[ \t]*")
+_BEFORE_PROSE = re.compile(r"[.!?;:]\s|\n")
+_PROSE = AnyLanguage(r"(?P<form><followups.sequence>)\b,?[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,9 @@ def _row(text: str, offset: int) -> Mark:
 def _inline_marks(text: str, offset: int) -> Iterator[Mark]:
     """ "1) … 2) …" in one line: at least two, counted from the first without a gap."""
     stop = offset + len(text.rstrip())
-    for pattern in (_INLINE, _INLINE_DOT):
+    for closing, pattern in ((")", _INLINE), (".", _INLINE_DOT)):
         run: list[Mark] = []
-        for match in pattern.finditer(text):
+        for match in pattern.finditer(text) if text.count(closing) > 1 else ():
             label = match.group("label")
             number = int(label) if label.isdecimal() else _ROMAN.get(label, 0)
             if len(label) == 1 and not label.isdecimal() and (not run or run[0].label == "a"):
@@ -152,7 +153,12 @@ def _inline_marks(text: str, offset: int) -> Iterator[Mark]:
 def _prose_marks(answer: str) -> Iterator[Mark]:
     """ "First … Second … Finally …" at the beginning of sentences."""
     run: list[Mark] = []
-    for match in _PROSE.finditer(answer):
+    end = 0
+    for start in (0, *(before.end() for before in _BEFORE_PROSE.finditer(answer))):
+        match = _PROSE.match(answer, start) if start >= end else None
+        if match is None:
+            continue
+        end = match.end()
         number = all_values("followups.sequence").get(match.group("form").lower(), -1)
         if number == len(run) + 1 or (number == 0 and run):
             place = len(run) + 1

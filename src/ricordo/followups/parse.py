@@ -65,23 +65,31 @@ _MOST_TELLING: tuple[SmallTalk, ...] = ("farewell", "thanks", "greeting", "okay"
 
 def words_of(talk: Talk) -> WordSpans:
     """The words of the question with abbreviations and misspelt words written out."""
-    line = written_out(talk.question, talk.language)
-    line = respelled(line, {old: new.lower() for old, new in talk.mended.items()}) if talk.mended else line
-    names = (
-        _names_in("\n".join(turn.query[:LONGEST_FOLLOW_UP] for turn in talk.history)) if talk.history else frozenset()
-    )
-    if not (named := names.intersection(line.words)):
+    told = tuple([turn.query[:LONGEST_FOLLOW_UP] for turn in talk.history])
+    return _words_of(talk.question, talk.language, tuple(talk.mended.items()), told)
+
+
+@lru_cache(maxsize=64)  # every rule reads the question
+def _words_of(
+    question: str, language: FollowUpWords, mended: tuple[tuple[str, str], ...], told: tuple[str, ...]
+) -> WordSpans:
+    line = written_out(question, language)
+    line = respelled(line, {old: new.lower() for old, new in mended}) if mended else line
+    written = list(map(_inner_words, told))
+    named = {word for names, _ in written for word in names.intersection(line.words)}
+    named = {word for word in named if not any(word in words for _, words in written)}
+    if not named:
         return line
     return replace(
         line, tokens=tuple(each._replace(capital=True) if each.word in named else each for each in line.tokens)
     )
 
 
-@lru_cache(maxsize=64)
-def _names_in(told: str) -> Words:
-    """The words that the messages of a talk write as names, with a capital inside a sentence, in lower case."""
-    written = set(_NAME.findall(told))
-    return frozenset(name.lower() for name in written if name[0].isupper() and name.lower() not in written)
+@lru_cache(maxsize=2048)
+def _inner_words(told: str) -> tuple[Words, Words]:
+    """Of the words inside the sentences of a message those with a capital, in lower case, and all as written."""
+    written = frozenset(_NAME.findall(told))
+    return frozenset(word.lower() for word in written if word[0].isupper()), written
 
 
 def parse(

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.text import WordSpans, is_content, is_topical, root, sentences, split_words, stem, stems
+
+_START, _CAPITAL = attrgetter("start"), attrgetter("capital")
 
 
 class Phrase(NamedTuple):
@@ -228,7 +231,7 @@ def _topical(line: WordSpans, language: FollowUpWords, first: int, last: int) ->
 
 def _proper(line: WordSpans, first: int, last: int) -> bool:
     """Whether a word from `first` to `last` has a capital that does not only open the text."""
-    return any(token.capital for token in line.tokens[first or 1 : last + 1])
+    return any(map(_CAPITAL, line.tokens[first or 1 : last + 1]))
 
 
 def _proper_at(line: WordSpans, at: int) -> bool:
@@ -237,19 +240,20 @@ def _proper_at(line: WordSpans, at: int) -> bool:
 
 def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int, *, topical: bool) -> Phrase:
     start, end = line.span(first, last)
-    words = tuple(token.word for token in line.tokens[first : last + 1] if token.is_word)
+    words = tuple([token.word for token in line.tokens[first : last + 1] if token.is_word])
     before = line.word(first - 1)
     head = words[-1]
+    article = before in language.articles
     return Phrase(
-        text=line.original[start:end],
-        words=words,
-        start=start,
-        end=end,
-        topical=topical,
-        proper=_proper(line, first, last),
-        definite=before in language.articles or before in language.demonstrative,
-        plural=head.endswith("s") and not head.endswith("ss"),
-        determiner=before if before in language.articles or before in language.indefinite else "",
+        line.original[start:end],
+        words,
+        start,
+        end,
+        topical,
+        _proper(line, first, last),
+        article or before in language.demonstrative,
+        head.endswith("s") and not head.endswith("ss"),
+        before if article or before in language.indefinite else "",
     )
 
 
@@ -295,15 +299,18 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
         sentence = answer[begin:stop]
         line = split_words(sentence)
         inside = [phrase for phrase in phrases(line, language) if len(phrase.words) <= _LONGEST_ENTITY]
-        starts = [token.start for token in line.tokens]
+        starts = list(map(_START, line.tokens))
         roots = [root(token.word) if tells(token.word, language) else "" for token in line.tokens] if inside else []
         around = frozenset(filter(None, roots))
+        names = [phrase.start for phrase in reversed(inside) if phrase.proper]  # the next one last
         for at, phrase in enumerate(inside):
             gender, plural = _agreement(phrase, language)
             first, after = bisect_left(starts, phrase.start), bisect_left(starts, phrase.end)
             near = (*roots[max(0, first - _BESIDE) : first], *roots[after : after + _BESIDE])
             beside, end = frozenset(filter(None, near)), begin + phrase.end
-            until = next((p.start for p in inside[at + 1 :] if p.proper), len(sentence))
+            if names and names[-1] == phrase.start:
+                names.pop()
+            until = names[-1] if names else len(sentence)
             said = _said(line, roots, after, min(until, phrase.end + _SAID_CHARACTERS), language)
             found.append(Entity(phrase, end, gender, plural, beside, around, at == 0, said=said))
     return tuple(found)
@@ -311,13 +318,11 @@ def entities(answer: str, language: FollowUpWords) -> tuple[Entity, ...]:
 
 def _said(line: WordSpans, roots: Sequence[str], at: int, end: int, language: FollowUpWords) -> tuple[str, ...]:
     """The words that tell something from a token on, up to an offset, at which the last one may be cut."""
-    found: list[str] = []
-    while at < len(roots) and line.tokens[at].start < end:
-        token = line.tokens[at]
-        word = token.word if token.end <= end else line.original[token.start : end].lower()
-        if roots[at] if token.end <= end else tells(word, language):
-            found.append(word)
-        at += 1
+    stop = bisect_left(line.tokens, end, at, key=_START)
+    cut = stop > at and line.tokens[stop - 1].end > end
+    found = [token.word for token in compress(line.tokens[at : stop - cut], roots[at : stop - cut])]
+    if cut and tells(word := line.original[line.tokens[stop - 1].start : end].lower(), language):
+        found.append(word)
     return tuple(found)
 
 
@@ -371,9 +376,9 @@ def clause_saying(
     Words `beside` them decide where several say as much. The clause is widened until it names something new.
     """
     read = answer[:_READ_CHARACTERS]
-    pieces = _pieces(read, language)
+    pieces = _pieces(read, language) if wanted else ()
     known = {word: at for at, word in enumerate(dict.fromkeys(word for _, _, words in pieces for word in words))}
-    if not wanted or not known:
+    if not known:
         return 0.0, 0.0, ""
     like = likenesses((*wanted, *beside), tuple(known))
     like = np.where(like >= 1, like, np.where(like >= _LIKE, _BY_MEANING * like, 0))

@@ -89,7 +89,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stems
+from ricordo.languages.text import fold, is_topical, language_of, root, split_words, stems, words_in
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -150,7 +150,7 @@ def resolve(
         named = bracketed(question, [each.text for each in title]) if title else question
         return Resolution(question, language.code, _whole_question(question, title), (), (), named, title, "rules")
     if references and references[0].noun and references[0].noun == complement(words_of(talk), language):
-        said = (word for turn in history for word in split_words(f"{turn.query} {turn.response[:_READ]}").words)
+        said = (word for turn in history for word in words_in(f"{turn.query} {turn.response[:_READ]}"))
         general = not _overt(references[0]) and root(references[0].noun) not in map(root, said)
         references = () if general else references  # "the risks of the war"
     bound = _bind(references, talk)
@@ -207,7 +207,7 @@ def _title(talk: Talk, offered: Sequence[Addition]) -> tuple[Addition, ...]:
         return ()
     line = words_of(talk)
     known = stems((*line.words, *(word for each in offered for word in split_words(each.text).words)))
-    heard = stems(w for turn in talk.history for w in split_words(f"{turn.query} {turn.response[:_READ]}").words)
+    heard = stems(w for turn in talk.history for w in words_in(f"{turn.query} {turn.response[:_READ]}"))
     own = [each for each in phrases(line, talk.language) if each.topical]
     generic = bool(talk.language.article_forms)  # there the article tells nothing
     new = any(each.proper or ((generic or not each.definite) and each.stems.isdisjoint(heard)) for each in own)
@@ -267,7 +267,7 @@ def _incomplete(talk: Talk) -> bool:
     if not last.response or len(line.words) > _LONGEST_INCOMPLETE or asks_of_speaker(line, language):
         return False
     asked = [root(word) for word in line.words if is_topical(language, word)]
-    known = _said(last.response, language) | {root(word) for word in split_words(last.query[:LONGEST_FOLLOW_UP]).words}
+    known = _known(last.query[:LONGEST_FOLLOW_UP], last.response, language)
     of = complement(line, language)
     if of and root(of) not in known:
         return False
@@ -596,7 +596,13 @@ def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: 
 @lru_cache(maxsize=256)
 def _said(answer: str, language: FollowUpWords) -> frozenset[str]:
     """Roots of the words that an answer said."""
-    return frozenset(root(word) for word in split_words(answer[:_READ]).words if is_topical(language, word))
+    return frozenset(root(word) for word in words_in(answer[:_READ]) if is_topical(language, word))
+
+
+@lru_cache(maxsize=256)
+def _known(query: str, answer: str, language: FollowUpWords) -> frozenset[str]:
+    """Roots of the words of a turn."""
+    return _said(answer, language) | {root(word) for word in words_in(query)}
 
 
 def _bind_last_answer(
@@ -663,7 +669,7 @@ def _still_spoken_of(mentions: list[Mention], talk: Talk) -> list[Mention]:
     last = talk.history[-1]
     if len(last.response) < LONG_ANSWER:
         return mentions
-    said = stems(split_words(last.response[:_READ]).words)
+    said = stems(words_in(last.response[:_READ]))
     return [m for m in mentions if m.turn_number == last.turn_number or not m.phrase.stems.isdisjoint(said)]
 
 

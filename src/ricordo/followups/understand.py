@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 
 from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
+from ricordo.followups.antecedents import shipped_scorer
 from ricordo.followups.clarify import answer, ask, clarifications_of, key_of
 from ricordo.followups.items import derive_items, enumeration
+from ricordo.followups.parse import small_talk
+from ricordo.followups.phrases import has_meaning
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationOption, PastTurn, Pending, Resolved
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import Rewriter
 from ricordo.languages.registry import languages
-from ricordo.languages.text import language_of
+from ricordo.languages.text import followup_languages, language_of
 from ricordo.records.turns import LOOKBACK, Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
@@ -54,6 +57,7 @@ def understand(
 
     `find` searches older turns by the words that the question quotes; `recent` are the newest turns if they were read.
     """
+    _load()
     now = engine.clock.now()
     states, rewriter = clarifications_of(engine), _rewriter(engine)
     pending = states.get(key_of(scope), now)
@@ -88,6 +92,18 @@ def understand(
     return Understanding(standalone, meaning.resolved, degraded=(RULES_WROTE,) if by_rules else ())
 
 
+@cache
+def _load() -> None:
+    """Load and compile what the rules need, so that only the first question of a process waits for it."""
+    _ = (
+        said_in(""),
+        small_talk("x"),
+        shipped_scorer(),
+        has_meaning("x"),
+        [each.patterns for each in followup_languages()],
+    )
+
+
 def _rewriter(engine: Engine) -> Rewriter | None:
     """The model that writes standalone questions, if the settings want one."""
     return None if engine.llm is None or engine.settings.recall.rewriter == "rules" else ModelRewriter(engine.llm)
@@ -103,12 +119,13 @@ def _turns_exist(engine: Engine, scope: Scope, pending: Pending, recent: Sequenc
 
 def past_turn(turn: Turn) -> PastTurn:
     """A stored turn as the rules need it. A quote of the user's own words tells nothing new, if it lists nothing."""
-    response, chunk_ids = said_in(turn.response or ""), turn.chunk_ids
+    answer, chunk_ids, recalled = turn.response or "", turn.chunk_ids, "memory_sources" in turn.metadata
+    response = said_in(answer)
     items = derive_items(response, chunk_ids)
     if turn.metadata.get("memory_sources") and not (items or len(enumeration(response, language_of(response))) > 2):
-        response = said_in(turn.response or "", quotes=False)
-    given_back = "memory_sources" in turn.metadata or not _refuses(turn.response or "")
-    told = bool(turn.response and not response and given_back)  # a question without an answer still has its topic
+        response = said_in(answer, quotes=False)
+    # A question without an answer still has its topic.
+    told = bool(answer and not response) and (recalled or not _refuses(answer))
     return PastTurn(turn.turn_number, turn.query, response, chunk_ids, items, told)
 
 
@@ -118,7 +135,8 @@ def said_in(answer: str, *, quotes: bool = True) -> str:
 
     Without `quotes` the user's own words are blanked too.
     """
-    said = _fixed_sentences(quotes).sub(lambda found: " " * len(found[0]), answer)
+    alone, within = _fixed_sentences(quotes)
+    said = "" if alone.fullmatch(answer) else within.sub(lambda found: " " * len(found[0]), answer)
     return said if said.strip() else ""
 
 
@@ -133,9 +151,10 @@ def _refusals(own: "ReaderPhrases") -> tuple[str, ...]:
 
 
 @cache
-def _fixed_sentences(quotes: bool) -> re.Pattern[str]:
-    """What the reader says of itself: alone (a greeting), anywhere (a refusal), in front of a quote or around it."""
-    fixed = []
+def _fixed_sentences(quotes: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What the reader says of itself: alone (a greeting); anywhere (a refusal), in front of a quote or around it."""
+    whole_answers: list[str] = []
+    fixed: list[str] = []
     for own in (each.reader for each in languages()):
         alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell)
         told = (own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said)
@@ -143,9 +162,13 @@ def _fixed_sentences(quotes: bool) -> re.Pattern[str]:
         whole = () if quotes else (own.you_said, own.talk_user, own.known_line)
         quoting = (own.you_said, own.i_said, own.confirmed, own.nearest)
         leads = (own.opening, own.both, own.talk, own.known, *(each.split("{quote}")[0] for each in quoting))
-        fixed += [rf"\A\s*{re.escape(each)}\s*\Z" for each in alone]
-        fixed += [re.escape(each) for each in (*told, *none, *whole, *leads)]
-    return re.compile("|".join(re.sub(r"\\{\w+\\}", ".*?", each) for each in fixed), re.DOTALL)
+        whole_answers += alone
+        fixed += (*told, *none, *whole, *leads)
+    joined = (
+        "|".join(re.sub(r"\\{\w+\\}", ".*?", re.escape(each)) for each in known) for known in (whole_answers, fixed)
+    )
+    alone_pattern, within = joined
+    return re.compile(rf"\s*(?:{alone_pattern})\s*", re.DOTALL), re.compile(within, re.DOTALL)
 
 
 def _chosen(option: ClarificationOption) -> Resolved:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import repeat
+from itertools import accumulate, compress, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from ricordo.languages.registry import all_words, language, languages
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ricordo.languages.followup_words import FollowUpWords
 
 _ROOT_LETTERS = 5
-_TOKEN = re.compile(r"\w+|[^\w\s'’‘`´ʼ]")
+_TOKEN = re.compile(r"(\w+|[^\w\s'’‘`´ʼ])")
+_WORDS = re.compile(r"\w+")
 
 
 class Token(NamedTuple):
@@ -96,23 +97,22 @@ class WordSpans:
 @lru_cache(maxsize=512)  # every rule splits the same question
 def split_words(text: str) -> WordSpans:
     """Split a text into tokens; an apostrophe only separates words ("l'ultimo" is "l", "ultimo")."""
-    tokens: list[Token] = []
-    pieces: list[str] = []
-    starts: list[int] = []
-    words: list[str] = []
-    position = 0
-    for match in _TOKEN.finditer(text):
-        piece = match[0]
-        word, first = piece.lower(), piece[0]
-        is_word = first.isalnum() or first == "_"
-        start, end = match.span()
-        tokens.append(_new_token(Token, (word, start, end, first.isupper(), is_word)))
-        pieces.append(word)
-        starts.append(position)
-        position += len(word) + 1
-        if is_word:
-            words.append(word)
-    return WordSpans(text, tuple(tokens), " ".join(pieces), tuple(starts), tuple(words))
+    parts = _TOKEN.split(text)  # between the tokens stands what is none
+    pieces = list(map(str.lower, parts[1::2]))
+    firsts = [piece[0] for piece in parts[1::2]]
+    are_words = [first.isalnum() or first == "_" for first in firsts]
+    ends = list(accumulate(map(len, parts)))
+    tokens = map(
+        _new_token, repeat(Token), zip(pieces, ends[::2], ends[1::2], map(str.isupper, firsts), are_words, strict=False)
+    )
+    starts = accumulate([len(piece) + 1 for piece in pieces[:-1]], initial=0)
+    return WordSpans(text, tuple(tokens), " ".join(pieces), tuple(starts), tuple(compress(pieces, are_words)))
+
+
+@lru_cache(maxsize=512)
+def words_in(text: str) -> tuple[str, ...]:
+    """The words that `split_words` finds, without their places: that takes a sixth of the time."""
+    return tuple(map(str.lower, _WORDS.findall(text)))
 
 
 def respelled(line: WordSpans, spellings: Mapping[str, str]) -> WordSpans:
@@ -211,7 +211,7 @@ def language_of(text: str, default: "FollowUpWords | None" = None) -> "FollowUpW
 
 @lru_cache(maxsize=256)
 def _scores(text: str, known: tuple["FollowUpWords", ...]) -> list[int]:
-    words = split_words(text).words
+    words = words_in(text)
     return [sum(map(each.language_weights.get, words, repeat(0))) for each in known]
 
 
@@ -264,6 +264,7 @@ Span = tuple[int, int]
 _END = re.compile(
     r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>[\"'»”’)\]*_]*+)(?=\s|$)|(?P<wide>[。！？]+)|(?P<line>[\n\r\u2028\u2029])"
 )
+_MARK = re.compile(r"[.!?…。！？\n\r\u2028\u2029]")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'«“‘*_]*$")
 _LONGEST_WORD, _LONGEST_GAP = 40, 80
 
@@ -298,7 +299,7 @@ def _keep(text: str, start: int, end: int, found: list[Span]) -> None:
 
 
 def _ends(text: str, start: int, stop: int, *, chat: bool) -> Iterator[int]:
-    for match in _END.finditer(text, start, stop):
+    for match in _marks(text, start, stop):
         if match["wide"] or match["line"]:
             if match["wide"] or chat:
                 yield match.end()
@@ -315,6 +316,15 @@ def _ends(text: str, start: int, stop: int, *, chat: bool) -> Iterator[int]:
             continue
         if chat or not _goes_on(text, match.end(), stop):
             yield match.end()
+
+
+def _marks(text: str, start: int, stop: int) -> Iterator[re.Match[str]]:
+    """What `_END` finds; looking for one of its characters first is faster, because most places hold none."""
+    while found := _MARK.search(text, start, stop):
+        match = _END.match(text, found.start(), stop)
+        start = match.end() if match else found.end()
+        if match:
+            yield match
 
 
 def _opens_line(text: str, at: int) -> bool:

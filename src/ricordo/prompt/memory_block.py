@@ -15,7 +15,6 @@ from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.base import MemoryWords
 from ricordo.languages.dates import relative_day
 from ricordo.languages.registry import Locale, languages, memory_words
-from ricordo.people.profile import profile_of
 from ricordo.records.derived import Profile
 from ricordo.records.turns import KnownContext, SessionInfo
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
@@ -317,6 +316,10 @@ def known_for_context(
     hidden = quarantined(engine, scope.owner) if condensed else frozenset()
     profile = ""
     if engine.settings.profile.remember_person == "on":
+        from ricordo.people.profile import (
+            profile_of,
+        )  # loads the rules for facts, which a memory without facts never needs
+
         known = profile_of(engine, scope.owner, scope.agent_id, without=scope.session_id, project=scope.project)
         profile = profile_text(engine, known)
     if condensed is None or condensed.id in hidden:

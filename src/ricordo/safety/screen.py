@@ -26,6 +26,7 @@ from ricordo.safety.crisis import Crisis, crisis_detector
 from ricordo.safety.fence import has_hidden, normalise
 from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.settings import SafetySettings
+from ricordo.worker import give_way
 
 MOST_CHARACTERS = 8_000
 HIDDEN_CHARACTERS = "hidden_characters"
@@ -239,6 +240,7 @@ class Screen:
         """
         unfit = set(quarantined(engine, owner))
         for turn in turns:
+            give_way()
             unfit.update(message.id for message in turn.messages if not self._is_harmless(engine, owner, turn, message))
             if turn.question and turn.question.id in unfit:
                 unfit.update(message.id for message in turn.messages)

@@ -41,7 +41,7 @@ from ricordo.records.turns import (
     with_project,
 )
 from ricordo.turns.export import from_document, lost_turns
-from ricordo.worker import END, NO_DETAILS, Details, WorkQueue
+from ricordo.worker import END, NO_DETAILS, Details, WorkQueue, give_way
 
 if TYPE_CHECKING:
     from ricordo.records.service import ImportResult
@@ -271,11 +271,15 @@ def index_slice(engine: Engine, owner: Owner, session_id: str, late: Details) ->
 
 def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details) -> Details | None:
     """One slice of title, facts and condensation for a session; with `END` in `details` also its end."""
-    from ricordo.people.facts.learn import end_if_idle, learn_facts
     from ricordo.people.summaries.condense import condense_if_due, name_session
 
+    give_way()  # importing takes some milliseconds, too
+    from ricordo.people.facts.learn import end_if_idle, learn_facts
+
     try:
+        give_way()
         name_session(engine, owner, session_id)
+        give_way()
         if engine.settings.profile.remember_person == "on" and learn_facts(engine, owner, session_id, engine.llm).more:
             return details
         if condense_if_due(engine, owner, session_id) is not None:

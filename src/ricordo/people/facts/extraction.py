@@ -27,6 +27,7 @@ from ricordo.people.facts.patterns import without_deadline
 from ricordo.people.facts.statements import could_be_stated, message_claims, remembered_claims
 from ricordo.records.derived import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
+from ricordo.worker import give_way
 
 MAX_TOKENS = 800
 MAX_FACTS = 20  # facts read from one completion
@@ -80,6 +81,7 @@ def extract_by_patterns(said: Sequence[UserMessage], zone: tzinfo = UTC, why: st
     found: list[Claim] = []
     before = None
     for each in said:
+        give_way()
         found += message_claims(each, before, zone)
         before = each
     return Extraction(tuple(found), "patterns", why)

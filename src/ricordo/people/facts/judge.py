@@ -38,6 +38,7 @@ OTHER = "other"
 BUCKETS, HASHED, FLAGS = 8_192, 16, 6  # of the network: slots of hashed words, their dimensions, marks of a token
 LEVELS = 2.5  # steps of a standard deviation in a word vector
 GAPS = (1, 2, 4)  # tokens between those that each convolution sees
+_ONE_THREAD = 262_144  # multiplications of a product that the library of numpy makes without starting threads
 _EARLIER, _LATER = 40, 400  # tokens read of the message before, and of this one
 LONGEST_JUDGED = 4_000  # characters of a message that are judged; more is pasted text
 _LAST_MARKS = " .…!?;,:"  # of a message, which the networks that tell questions do not see
@@ -388,7 +389,7 @@ def _one_network(
     beside = np.pad(mean, ((1, 1), (0, 0)))
     scores = np.broadcast_to(whole @ net["whole_weight"].T + net["whole_bias"], mean.shape)
     seen = np.concatenate([mean, peak, scores, beside[:-2] + beside[2:], words], axis=1)
-    z = _relu(seen @ net["head_weight"].T + net["head_bias"])
+    z = _relu(_product(seen, net["head_weight"].T) + net["head_bias"])
     stated = z @ net["stated_weight"].T + net["stated_bias"]
     groups = np.concatenate([z, words], axis=1) @ net["group_weight"].T + net["group_bias"]
     return stated[:, 0], z @ net["label_weight"].T + net["label_bias"], groups
@@ -397,15 +398,13 @@ def _one_network(
 def _convolved(net: Mapping[str, Weights], tokens: NDArray[np.int64], vectors: Weights) -> Weights:
     """The state of each token after the convolutions."""
     hashed = net["hashed"][tokens[:, 1:5] % len(net["hashed"])].sum(axis=1)
-    x = _relu(
-        np.concatenate([vectors, hashed, tokens[:, 5:].astype(np.float32)], axis=1) @ net["inner_weight"].T
-        + net["inner_bias"]
-    )
+    x = np.concatenate([vectors, hashed, tokens[:, 5:].astype(np.float32)], axis=1)
+    x = _relu(_product(x, net["inner_weight"].T) + net["inner_bias"])
     for number, gap in enumerate(GAPS):
         padded = np.zeros((len(x) + 2 * gap, x.shape[1]), np.float32)
         padded[gap:-gap] = x
         seen = np.concatenate([padded[k * gap : k * gap + len(x)] for k in range(3)], axis=1)
-        x = x + _relu(seen @ net[f"convolutions_{number}_weight"] + net[f"convolutions_{number}_bias"])
+        x = x + _relu(_product(seen, net[f"convolutions_{number}_weight"]) + net[f"convolutions_{number}_bias"])
     return x
 
 
@@ -434,6 +433,15 @@ def _asking_networks() -> tuple[Mapping[str, Weights], ...]:
     except Exception as error:  # numpy raises many kinds for a damaged file
         log.error("questions are told by their form alone: asks.npz: %s", type(error).__name__)
         return ()
+
+
+def _product(rows: Weights, weight: Weights) -> Weights:
+    """The product of two matrices, as many rows at a time as the library of numpy multiplies without other threads.
+
+    Those wait for one another, which on a busy machine takes ten times the time of the product.
+    """
+    most = max(1, _ONE_THREAD // weight.size)
+    return np.concatenate([rows[at : at + most] @ weight for at in range(0, len(rows), most)])
 
 
 def _relu(x: Weights) -> Weights:
