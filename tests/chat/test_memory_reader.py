@@ -955,7 +955,7 @@ def test_a_later_message_about_another_person_replaces_nothing(
 @pytest.mark.parametrize(
     ("said", "correction", "question", "new", "old"),
     [
-        ("the plumber comes on Monday at 8", "no wait, Tuesday at 10", "when is the plumber coming?", "Tuesday", "8"),
+        ("the plumber comes on Monday at 8", "no wait, Tuesday at 10", "when is the plumber coming?", "Tuesday", "at 8"),
         ("giovedì alle 15 ho il dentista", "anzi no, venerdì alle 16", "quand'è che ho il dentista?", "venerdì", "15"),
     ],
 )  # fmt: skip
@@ -1129,7 +1129,7 @@ def test_fragments_are_answered(memory: Memory, said: str, message: str, wanted:
     assert [fact.text for fact in memory.facts("noa")] == known
 
 
-@pytest.mark.parametrize("message", ["compleanno di papà", "my doctor's name", "floor of the new office"])
+@pytest.mark.parametrize("message", ["compleanno di papà", "my doctor's name", "password of the office wifi"])
 def test_nothing_is_learned_from_what_only_asks(memory: Memory, message: str) -> None:
     """A fragment that asks is no fact, also where no answer is held."""
     ask(memory, message, user="tea")

@@ -118,8 +118,8 @@ class Reader:
         if task.past is None:
             return self._from_material(task)
         act = task.act or dialogue_act(task.question)
-        told = (act.act == "statement" or act.unclear) and bool(facts_of_message(task.question))
-        states = act.about_oneself and told
+        informs = (act.act == "statement" or act.unclear) and bool(facts_of_message(task.question))
+        states = act.about_oneself and informs
         if act.act == "statement" and not states and dialogue_act(task.standalone or "").act == "question":
             act = DialogueAct("question", task.standalone)  # "the first", "physics": it completes a question
         asks = act.act == "question" and task.question.rstrip().endswith("?")
@@ -137,12 +137,12 @@ class Reader:
                 return explained
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
-        if act.act == "statement" and act.unclear and not told:
-            known = reader().recall(task.question)
-            if known and says_nothing_new(task.question, known):
-                return self._from_memory(known, DialogueAct("question", task.question))
+        if act.act == "statement" and act.unclear and not informs:
+            held = reader().recall(task.question)
+            if held and says_nothing_new(task.question, held):
+                return self._from_memory(held, DialogueAct("question", task.question))
         orders = act.act in ("statement", "question") and "?" not in plain and _CREATION.match(plain)
-        if act.act == "about_you" or (orders and not told and not task.chunks):
+        if act.act == "about_you" or (orders and not informs and not task.chunks):
             return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
         if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):
             return self._from_memory(reader().acknowledge(act), act)
@@ -164,7 +164,7 @@ class Reader:
         if task.standalone and not (pointed or (recalled and recalled.found)):
             again = reader().recall(task.standalone)
             recalled = recalled if recalled and not _speaks_of_it(again, recalled, task.question) else again
-        if act.unclear and told and not (material.cited or says_nothing_new(task.question, recalled)):
+        if act.unclear and informs and not (material.cited or says_nothing_new(task.question, recalled)):
             stated = DialogueAct("statement", task.question, about_oneself=True)
             return self._from_memory(reader().acknowledge(stated), stated)
         if recalled is None and not task.chunks and task.past.is_empty:

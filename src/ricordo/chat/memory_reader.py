@@ -31,6 +31,7 @@ from ricordo.chat.question import (
     FIRST_PERSON,
     SMALL_TALK,
     STATED,
+    WH,
     DialogueAct,
     MemoryQuestion,
     dialogue_act,
@@ -489,7 +490,9 @@ def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
         return False
     asked, said = memory_question(message), [MessageWords.of(each.text) for each in recalled.sources]
     heard_of = frozenset[int]().union(*(numbers for words in said for numbers in words.heard(asked).values()))
-    return _needed(asked, asked.wanted) <= heard_of and any(not asked.words.issuperset(words.plain) for words in said)
+    asking = [forms(word) for word in asked.words if WH.fullmatch(word)]  # "wheres" is no word of an answer
+    unheard = [at for at in _needed(asked, asked.wanted) - heard_of if asked.terms[at] not in asking]
+    return not unheard and any(not asked.words.issuperset(words.plain) for words in said)
 
 
 def _tells_of_user(text: str) -> bool:

@@ -150,8 +150,8 @@ STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # wha
 
 _ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)
 _ASKING_CLAUSE = AnyLanguage(r"(?:[,;:.!\n]|\s[-–—])\s*(?:<dialogue.asking_clauses>)[^,;:.!\n]*[.\s]*$", flags=0)
-_ASKING_END = AnyLanguage(r"\b(?:<dialogue.asking_ends>)\W*$", flags=0)
-_WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
+_TELLING = AnyLanguage(r"\W*(?:<dialogue.statement_openings>)", flags=0)
+WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
 _TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
 _REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
 _FORGET = AnyLanguage(r"\W*(?:<dialogue.forget>)", flags=0)
@@ -220,9 +220,10 @@ def dialogue_act(message: str) -> DialogueAct:
             return DialogueAct(act, rest.rstrip("?") or message)  # type: ignore[arg-type]
     if "?" in plain:
         return DialogueAct("question", message)
-    formed = asks or _TELL.match(plain) or _ASKING_CLAUSE.search(plain) or _ASKING_END.search(plain)
+    formed = asks or _TELL.match(plain) or _ASKING_CLAUSE.search(plain)
     odds = (judge.asks(spelled) if " " in plain else 0.0) + (_FORMED if formed else -_FORMED)
-    odds -= _FORMED if plain.endswith((".", "!")) else 0.0  # who writes stops writes question marks too
+    if plain.endswith((".", "!")) or _TELLING.match(plain):  # who writes stops writes question marks too
+        odds -= _FORMED
     if odds > 0:
         return DialogueAct("question", message, unclear=odds < _CLEAR)
     return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None, odds > -_CLEAR)
@@ -234,7 +235,7 @@ def asks_for_answers(message: str) -> bool:
 
 
 def _opens_with_wh(plain: str) -> bool:
-    first = _WH.search(plain)
+    first = WH.search(plain)
     return first is not None and first.start() <= 12
 
 
@@ -323,7 +324,7 @@ class MemoryQuestion:
     @property
     def is_yes_no(self) -> bool:
         """Whether it only wants something confirmed."""
-        return _WH.search(self.text) is None
+        return WH.search(self.text) is None
 
     @property
     def is_list(self) -> bool:

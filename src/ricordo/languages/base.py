@@ -272,7 +272,7 @@ class DialogueWords:
     question_leads: str = "and"
     relatives: str = ""  # words for one relative each
     paid_for: str = ""  # before what an amount is paid for
-    asking_ends: str = ""  # the end of a question that begins with what it is about ("il mio lavoro qual è")
+    statement_openings: str = ""  # beginnings of statements without a question mark ("my sister, who lives in Rome, …")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1183,7 +1183,7 @@ DIALOGUE = base.DialogueWords(
         r"|(?:what|which|how|when|where|who) (?:\w+ ){0,2}(?:do|does|did|can|could|should|is|are|would|will) (?:i|you|u|we|it|they|the|my|a|an)\b"
         r"|(?:can|could|should|would|will|do|does|did|is|are|any) (?:i|you|u|we|it|they|there|the|my|idea|ideas|tips|advice|suggestions)\b"
     ),
-    asking_ends=r"(?:is|are|was|were) (?:what|when|where|who)(?: again)?",
+    statement_openings=r"(?:my|our) (?:\w+ ){0,2}\w+, (?:who|which)\b|(?:finally|at last)\b",
     wh_words=r"what|whats|wat|wot|wats|wen|wens|which|wich|who|whos|whom|whose|where|wheres|when|whens|why|how",
     tell_me=(
         r"(?:(?:please|can you|could you|would you)[ ,]*)*(?:tell me|remind me (?:what|who|when|where|which|how|of)|give me|list|explain|describe|name|define|compare|show me|summari[sz]e|sum up"

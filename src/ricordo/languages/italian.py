@@ -1320,7 +1320,7 @@ DIALOGUE = base.DialogueWords(
         r"(?:e |ma )?(?:che cosa|cosa|quale|qual|quali|quanto|quanta|quanti|quante|quant') \w+|come (?:si|mai|faccio|fai|posso|devo|dovrei|mi)\b"
         r"|(?:dove|quando|chi) (?:si|mi|posso|devo|dovrei|conviene|trovo|compro|c'e|e meglio)\b|(?:posso|puoi|potresti|mi dici|sai|conosci|hai (?:consigli|idee))\b"
     ),
-    asking_ends=r"(?<!so )(?<!sapevo )(?<!sappiamo )(?<!ricordo )(?<!capito )(?<!ecco )(?:qual|chi|dov|quand|quant|cos)[' ](?:e|era)",
+    statement_openings=r"(?:finalmente|adesso|ora) (?:ho|abbiamo|so)\b|(?:devo|dobbiamo|dovrei) \w+r(?:e|l[aeio]|mi|ci)\b(?!.*\bo\b)",
     wh_words=r"che|chi|cosa|cos|qual|quale|quali|quanto|quanta|quanti|quante|dove|dov|quando|quand|perche|come|com",
     tell_me=(
         r"(?:(?:per favore|mi puoi|puoi|potresti)[ ,]*)*(?:dimmi|dirmi|spiega\w*|elenca\w*|descrivi\w*|definisci\w*|confronta\w*|riassum\w*|ricordami (?:che cosa|cosa|chi"
