@@ -250,10 +250,11 @@ class MemoryReader:
         known_subject = bool(found) and (asked.is_personal or findings.related >= RELATED_FROM)
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
-        if not outright and lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
+        precise = bool(outright) and holds_precisely(asked, found[0].passage.text)
+        if not precise and lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
-        missing = missing and not outright
+        missing = missing and not precise
         certain = bool(found) and (findings.is_answer or named or (_asks_who(asked) and found[0].coverage > 0))
         certain = certain and not _is_of_another(asked, found[0].passage.text)
         if not found or missing or not (certain or findings.is_near):
