@@ -162,7 +162,7 @@ def has_other_verb(clause: str, language: str) -> bool:
     verbs = {*table.third_verbs.values(), *table.reflexives.values()}
     said = (word for word in clause.lower().split() if word in table.reflexives or not ADVERB.fullmatch(word))
     first, then = next(said, ""), next(said, "")
-    if first in table.reflexives.values():  # "si parte" is nobody's
+    if first in table.reflexives.values():  # "si parte" names no person
         return then in verbs
     return first in verbs or re.match(table.object_first, clause, re.IGNORECASE) is not None
 

@@ -333,7 +333,7 @@ def merge_claims(
             # A message makes one statement about a subject: the second one that changes a fact becomes a new fact.
             rivals = (claim.said.id for claim in touched.get(there.about, ()))
             if candidate.replaces and there.about == candidate.about and opens_without_subject(candidate):
-                continue  # "back on Monday" changes nothing that is known, and tells of nobody
+                continue  # "back on Monday" changes nothing that is known
             candidate = candidate if there.about != candidate.about and candidate.said.id in rivals else there
         for fact in facts.values():  # a replaced fact gets a subject, so that both are on one timeline
             if not fact.about and own_about(fact) == candidate.about:

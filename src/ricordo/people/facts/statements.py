@@ -565,7 +565,7 @@ def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
 def _person_before(flat: str, clause: Judged, quote: str, language: str, before: str = "") -> str:
     """The person of a clause that begins with "she" or with a verb: "my nan is ill, she lives in Bath".
 
-    Where the message names nobody before it, the one person of the message `before` is meant.
+    Where the message names no person before it, the one person of the message `before` is meant.
     """
     if not _OTHER_FIRST.match(quote) and not has_other_verb(quote, language):
         return ""
