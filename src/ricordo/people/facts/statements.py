@@ -472,7 +472,7 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
         return len(bare.split()) < _SHORT and (last.label == _WISH or FOR_GOOD.search(bare) is not None)
     if bracketed:
         return True
-    if gap.isspace() and _SELF_FIRST.match(bare) and _INTRODUCES.match(flat, last.start):  # "im zoe im 15"
+    if gap.isspace() and not lead and _SELF_FIRST.match(bare) and _INTRODUCES.match(flat, last.start):  # "im zoe im 15"
         return False
     if _NAMES_IT.search(bare) or lacks_subject(bare, ""):
         return True
