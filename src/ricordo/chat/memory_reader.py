@@ -111,6 +111,8 @@ _BY_SENTENCE = frozenset(("", "place", "time"))  # wanted things that one senten
 _TRADE_ASKED = AnyLanguage(r"\b(?:<dialogue.wanted:trade>)\b", flags=0)
 _TRADE = AnyLanguage(r"<dialogue.held:trade>", flags=0)
 _OBJECT = AnyLanguage(r"\b(?:<dialogue.asked_noun>)[^\W\d_]+ (?:<dialogue.held:object_of>)(?P<verb>\w{4,})", flags=0)
+_HAPPENED = AnyLanguage(r"\W*(?:<dialogue.wanted:happened>)\b", flags=0)
+_WISHES = AnyLanguage(r"\b(?:<facts.wishes>)\b")
 _DEFINITE = AnyLanguage(r"\W*(?:<dialogue.held:definite>)\b", flags=0)
 _MOST_TOLD = 6  # messages, best first, of which one may tell outright what is asked for
 _FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
@@ -383,9 +385,11 @@ class MemoryReader:
         known_subject = bool(found) and (asked.is_personal or findings.related >= RELATED_FROM)
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
-        if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
+        precise = bool(outright) and holds_precisely(asked, found[0].passage.text)
+        if not precise and lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
+        missing = missing and not precise
         certain = bool(found) and (findings.is_answer or named or (_asks_who(asked) and found[0].coverage > 0))
         if not found or missing or not (certain or findings.is_near):
             return None
@@ -458,14 +462,15 @@ class MemoryReader:
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
-        groups = ["name"] if asked.own_name else asked.fact_groups
+        surname = asked.wanted == "surname" and len(asked.terms) == 1  # the user's own
+        groups = ["name"] if asked.own_name or surname else asked.fact_groups
         facts = [fact for fact in self._past.facts if _in_groups(fact.about, groups)]
         # A fact without anything of the wanted type replaced another one wrongly: that one counts.
         older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
         for source in [*reversed(self._past.sources(facts)), *reversed(self._past.sources(older))]:
             if is_of_another(source.text, asked) or _EARLIER.search(folded(source.text)):
                 continue
-            if groups in _FREE_GROUPS or MessageWords.of(source.text).fillers(asked):
+            if (groups in _FREE_GROUPS and not surname) or MessageWords.of(source.text).fillers(asked):
                 said = self._past.holding(source)
                 return MemoryAnswer(self._quote(said, asked), _FACT_CONFIDENCE, (said,), of_user=True)
         return None
@@ -611,8 +616,8 @@ class MemoryReader:
         said: dict[str, MemoryPassage] = {}
         for session in self._past.sessions()[:_LOOKED_AT]:
             for each in self._past.talk(session):
-                stated = each.role == "user" and dialogue_act(each.text).act in STATED - FEELINGS
-                if stated and not each.text.rstrip().endswith("?") and len(each.text.split()) > 3:
+                stated = each.role == "user" and not each.text.rstrip().endswith("?") and _tells_of_user(each.text)
+                if stated and len(each.text.split()) > 3:
                     said.setdefault(each.message_id, each)
         wishes = [fact for fact in self._past.facts if fact.is_instruction]
         known = [fact for fact in self._past.facts if not fact.is_instruction][:_MOST_KNOWN]
@@ -626,7 +631,10 @@ class MemoryReader:
         lines = [
             f"- {fact.text}" for fact in wishes if sources.keys().isdisjoint(one.message_id for one in fact.sources)
         ]
-        for each in told:
+        texts = [folded(each.text) for each in told]
+        for at, each in enumerate(told):
+            if texts[at] in texts[at + 1 :]:
+                continue  # said again later
             over = self._past.outdated.get(each.message_id)
             gone = self._past.holding(each, ended=True)
             if over:
@@ -708,6 +716,12 @@ def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
     asking = [forms(word) for word in asked.words if WH.fullmatch(word)]  # "wheres" is no word of an answer
     unheard = [at for at in _needed(asked, asked.wanted) - heard_of if asked.terms[at] not in asking]
     return not unheard and any(not asked.words.issuperset(words.plain) for words in said)
+
+
+def _tells_of_user(text: str) -> bool:
+    """Whether a message states something in the first person, and is no small talk, feeling, question or order."""
+    act = dialogue_act(text)
+    return act.act in STATED - FEELINGS and (act.about_oneself or act.act != "statement")
 
 
 def _listed(facts: Sequence["SaidFact"]) -> str:
@@ -867,7 +881,9 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
         sentence = folded(text[start:end])
         if sentence.endswith("?") or not holds_precisely(asked, sentence):
             continue
-        if (DENIED.search(sentence) is None) != (DENIED.search(asked.text) is None):
+        denied = DENIED.search(sentence) is not None
+        none_left = denied and asked.counts and FIRST_PERSON.search(sentence) is not None  # "I have no children"
+        if not none_left and denied != (DENIED.search(asked.text) is not None):
             continue
         inside = [at for at, (first, _) in enumerate(words.spans) if start <= first < end]
         here = [at for at in inside if at in heard_at]
@@ -876,6 +892,9 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
             missing = missing.difference(*MessageWords.of(before()).heard(asked).values())
         if missing or not here or supposes(sentence):
             continue
+        happened = asked.wanted == "time" and _HAPPENED.match(asked.text) and not _WISHES.search(sentence)
+        if none_left or happened:  # the day on which it was said tells when, if nothing else does
+            return True
         if _TRADE.search(sentence) if trade else _is_filled(asked, words, [at for at in fillers if at in inside], here):
             return True
     return False
@@ -895,7 +914,10 @@ def _is_filled(asked: MemoryQuestion, words: MessageWords, fillers: Sequence[int
     if asked.wanted in NAMING:
         return words.are_linked(fillers, here)
     if asked.wanted == "place":
-        return any(words.is_placed(at) and words.clauses[at] in {words.clauses[one] for one in here} for at in fillers)
+        said = {words.clauses[one] for one in here}
+        return any(
+            words.is_placed(at) and not said.isdisjoint((words.clauses[at], words.said_of(at))) for at in fillers
+        )
     if asked.wanted:
         return asked.wanted == "time" and bool(fillers)
     if not (asked.is_personal or FIRST_PERSON.search(asked.text) or asked.names or _DEFINITE.match(asked.text)):

@@ -421,7 +421,12 @@ _AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind
 AMOUNT = AnyLanguage(r"\d.*|(?:<dialogue.held:amount>)", flags=0)  # behind a number other nouns are what is counted
 _BEFORE_TIME = AnyLanguage(r"(?:<dialogue.held:before_time>)", flags=0)
 _LABELLED = AnyLanguage(r"(?:<dialogue.held:label>)", flags=0)
-_DATED = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|:\d\d)|(?:1[5-9]|20)\d\ds?|\d{1,2}\.[0-5]\d")
+_DATED = re.compile(
+    r"\d{1,2}(?:st|nd|rd|th|am|pm|:\d\d)|(?:1[5-9]|20)\d\ds?|\d{1,2}\.[0-5]\d|\d{1,2}/\d{1,2}(?:/\d{2,4})?"
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_BORN = AnyLanguage(r"(?:<dialogue.held:born>)", flags=0)
+_RELATIVE_CLAUSE = AnyLanguage(r"(?:<dialogue.held:relative_clause>)", flags=0)
 _WHERE = AnyLanguage(r"(?:<dialogue.held:where>)", flags=0)  # the word before a place
 _FITTING = frozenset(("age", "amount", "number", "time"))
 _UNITS = {  # of a number, and in what is asked: "50 minutes" is no weight
@@ -451,7 +456,7 @@ DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _WISH = AnyLanguage(r"\b(?:<dialogue.held:wish>)", flags=0)
 _INTENT = AnyLanguage(r"\b(?:<dialogue.held:intent>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
-_WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
+_WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _SENTENCE_START = re.compile(r"[.!?…:\"“«(]\s*$")
 NAMING = frozenset(("surname", "name", "person", "brand"))
 UNTYPED = frozenset(("", "reason"))
@@ -525,7 +530,7 @@ class MessageWords:
             if asked.own_name:
                 return own
             found = [at for at in found if not self._is_where(at)]
-            people = [*self.matching("kin"), *self._companions(asked)] if kind == "person" else []
+            people = [*self.matching("kin"), *self._companions(asked), *self._doers(asked)] if kind == "person" else []
             return list(dict.fromkeys([*(at for at in found if at not in own), *people]))
         if kind in _FITTING:
             fitting = [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]
@@ -563,6 +568,19 @@ class MessageWords:
         after = [at for at, word in enumerate(self.plain) if _BESIDE.fullmatch(word) and self.clauses[at] in told]
         near = sorted({at for one in after for at in range(one + 1, min(one + 1 + _COMPANION, len(self.plain)))})
         return [at for at in near if self.plain[at] not in small and not self.plain[at].isdecimal()]
+
+    def _doers(self, asked: MemoryQuestion) -> list[int]:
+        """The words that open a clause which goes on with words of the question: "Tim plays", "who plays the cello"."""
+        small, told = language(guess_language(self.text)).vocabulary.stop_words, self.heard(asked)
+        opens = (at for at, own in enumerate(self.clauses) if not at or self.clauses[at - 1] != own)
+        free = (at for at in opens if at not in told and self.plain[at] not in small and self.plain[at].isalpha())
+        return [at for at in free if not FIRST_PERSON.fullmatch(self.plain[at])]
+
+    def said_of(self, at: int) -> int:
+        """The clause that a word is said of: for a relative clause the one before it."""
+        own = self.clauses[at]
+        first = self.clauses.index(own)
+        return own - 1 if first and _RELATIVE_CLAUSE.fullmatch(self.plain[first]) else own
 
     def _is_where(self, at: int) -> bool:
         """Whether a word stands behind a preposition of place, or behind one and an article: "at the Derby depot"."""
@@ -622,7 +640,7 @@ class MessageWords:
             return not word[0].isdigit() or dated or named or (lone and _BEFORE_TIME.fullmatch(before) is not None)
         if kind == "age":
             if len(word) > 2 and word.isdigit():
-                return False
+                return _YEAR.fullmatch(word) is not None and any(map(_BORN.fullmatch, self.plain[max(0, at - 3) : at]))
             if _BEFORE_TIME.fullmatch(before) and not _UNITS["unit_time"][0].fullmatch(after):
                 return False  # "at 8, 12 and 4" tells no age
             return not after or _AFTER_AGE.fullmatch(after) is not None

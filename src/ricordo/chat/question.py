@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ricordo.followups.parse import FORGET_LAST, small_talk
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
-from ricordo.languages.text import as_told, familiar, fold, guess_language, sentences
+from ricordo.languages.text import as_told, familiar, fold, guess_language, in_full, sentences
 from ricordo.limits import readable
 from ricordo.people.facts import judge
 from ricordo.recall.evidence import snowball_stem, tokens
@@ -243,7 +243,7 @@ def dialogue_act(message: str) -> DialogueAct:
             continue
         if act == "standing" or not _opens_with_wh(plain[order.end() :]):
             rest = _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(spelled, plain, order.end())
-            return DialogueAct(act, rest or message)  # type: ignore[arg-type]
+            return DialogueAct(act, rest.rstrip("?") or message)  # type: ignore[arg-type]
     if "?" in plain:
         return DialogueAct("question", message)
     if _SUBORDINATE.match(plain) or (not wh and _YOU_SAID.search(plain)):  # what another said is told
@@ -408,8 +408,8 @@ def _slips(known: "tuple[Language, ...]") -> dict[str, str]:
 
 
 def _spelled(message: str) -> str:
-    """A message as to a friend, a question word among its first words put right: "waht", "ke", "qnt"."""
-    message = familiar(message)
+    """A message as to a friend, spelled out, its first question word put right: "waht", "ke", "qnt"."""
+    message = in_full(familiar(message), guess_language(message))
     slips, end, parts = _slips(languages()), 0, list[str]()
     for found in islice(_OPENING_WORD.finditer(message), _MOST_LEADING):
         parts += (message[end : found.start()], slips.get(found[0].lower(), found[0]))

@@ -69,6 +69,7 @@ class Vocabulary:
     source_labels: str
     articles: Words
     elided_articles: Words  # joined to the noun by an apostrophe: "l'acqua"
+    spelled_out: Mapping[str, str]  # words written in haste or without their apostrophe, and as they are written
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -418,9 +419,19 @@ class FactWords:
     # Words after which an opener opens no clause ("I can", "io so"); alternatives: openers that may only join nouns.
     bound: Words
     joins: str
-    # Alternatives: pronouns of other persons at the opening of a clause; words before one who belongs to the user.
+    # Alternatives: pronouns of other persons at the opening of a clause, of a thing, and of one that something is done
+    # to; words before one who belongs to the user, and what may stand before the noun for them ("best friend").
     other_pronouns: str
-    # Alternatives: a name is told without a word of the first person ("Ann here").
+    bare_subjects: str
+    object_first: str
+    kin_adjectives: str
+    # Alternatives: a name is told with a verb of the first person, and statements that may follow it without a mark;
+    # a name is told without a word of the first person ("Ann here").
+    introduces: str
+    run_ons: str
+    apposed: tuple[str, ...]  # how what stands behind a name without a verb is told: "I'm {}"
+    requests: str  # a wish for help now
+    promised: str  # what the assistant said or promised
     introductions: str
     # Alternatives: how a letter closes before the name, and thanks, after which the name stands on a line of its own;
     # a wish to sign as one, and that it is the user; the sentence that such a name stands for.
@@ -469,9 +480,8 @@ class FactWords:
     announcements: str
     everything: str
     command_words: Words
-    # How a clause in the first person is retold: spellings to write out first, words for the second and the third
-    # person, verbs of the first person in both, and words that forbid it (keys `second`, `third`).
-    spelled_out: Mapping[str, str]
+    # How a clause in the first person is retold: words for the second and the third person, verbs of the first person
+    # in both, and words that forbid it (keys `second`, `third`).
     subjects: Words
     reflexives: Mapping[str, str]
     before_verbs: str
@@ -482,8 +492,11 @@ class FactWords:
     third_verbs: Mapping[str, str]
     verbs_and_nouns: Words  # of those: verbs that are nouns too ("lavoro"), or forms of others ("sono")
     not_retold: Mapping[str, LazyPattern]
-    # Alternatives before the time since when something holds ("since March").
+    # Alternatives before the time since when something holds ("since March"); what the thing before it is called.
     since: str
+    states: str  # verbs of a state that can be of one amount at a time
+    starting: str  # before the day from which it will
+    names_it: str
     # Words by which a clause leans on the one before it: prepositions, and others that open no statement.
     leaning: Words
     # Goals that are one word; alternatives that announce a deadline, and how a fact says it.

@@ -87,6 +87,12 @@ knife knives, leaf leaves, wolf wolves
     number_signs=words("no nos"),
     articles=words("the a an"),
     elided_articles=frozenset(),
+    spelled_out=pairs(
+        """im = I'm, ive = I've, id = I'd, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll = I'll, w = with, luv = love, thats = that's, hes = he's, shes = she's,
+        theyre = they're, youre = you're, weve = we've, whats = what's, wats = what's, whos = who's, wheres = where's, whens = when's, wens = when's,
+        hows = how's, theres = there's, dont = don't, doesnt = doesn't, didnt = didn't, cant = can't, isnt = isn't, arent = aren't, wasnt = wasn't, werent =
+        weren't, havent = haven't, hasnt = hasn't, hadnt = hadn't, wont = won't, wouldnt = wouldn't, couldnt = couldn't, shouldnt = shouldn't"""
+    ),
 )
 
 CALENDAR = base.Calendar(
@@ -742,7 +748,7 @@ _REACH = (
 
 _FACT_PATTERNS = (
     FactPattern("name", r"(?:my (?:first |full )?name(?: is|'s)|i'm called|i am called|name's) (?P<x>[^\d]+)", "Is called {x}", "name", x="person", confidence=0.98),
-    FactPattern("name", r"(?:i'm|i am|this is) (?P<x>[^\d]+)", "Is called {x}", "name", x="proper", confidence=0.85, greeted=True),
+    FactPattern("name", r"(?:i'm|i am|this is|it's) (?P<x>[^\d]+)", "Is called {x}", "name", x="proper", confidence=0.85, greeted=True),
     # Places
     FactPattern("place", r"i (?:no longer live in|don't live in|do not live in) (?P<x>.+?)(?: any ?more)?", "No longer lives in {x}", "place:home", x="place"),
     FactPattern("place", rf"{_I} live (?P<y>in|near|close to|just outside|outside) (?P<x>.+)", "Lives {y} {x}", "place:home", x="place", y="folded"),
@@ -759,6 +765,7 @@ _FACT_PATTERNS = (
     FactPattern("date", rf"i was born (?P<x>{DAY})", "Birthday: {x}", "date:birthday", x="yearly"),
     FactPattern("date", rf"(?:i have|i've got|i've|i got|i'm taking|i am taking|i'm having|i have to take) (?P<y>(?:an? |my |the )?(?:[\w-]+ ){{0,3}}{_EXAM}) (?P<x>{DAY})", "Has {y} on {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<y>(?:my |the )(?:[\w-]+ ){{0,3}}{_EXAM})(?: is| will be| takes place| has been moved to| was moved to| got moved to| is scheduled for|'s) ?(?P<x>{DAY})", "Has {y} on {x}", "date:{y}", x="day", y="thing"),
+    FactPattern("date", r"i was born in (?P<x>(?:19|20)\d\d)", "Was born in {x}", "date:birthyear", x="counted"),
     # Goals
     FactPattern("goal", rf"i no longer (?:want|plan|intend) to (?P<x>{_REACH}\b.*)", "No longer wants to {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"i (?:don't|do not) (?:want|plan|intend) to (?P<x>{_REACH}\b.*?) any ?more", "No longer wants to {x}", "goal:{x}", x="wish"),
@@ -788,7 +795,7 @@ _FACT_PATTERNS = (
     FactPattern("relation", rf"(?:i have|i've got) (?P<x>(?:an?|one|two|three|four|five|\d) (?:(?:little|big|older|younger|twin|small|baby) )?(?:{_KIN}|sisters|brothers|sons|daughters|kids|children|dogs|cats|siblings)(?: and (?:an?|one|two|three|four|\d) (?:(?:little|big|older|younger|twin) )?(?:{_KIN}|sisters|brothers|sons|daughters|dogs|cats))?)", "Has {x}", "", x="counted"),
     FactPattern("relation", rf"{_IM} (?P<x>an only child)", "Is {x}", "relation:siblings", x="counted"),
     # The rest
-    FactPattern("other", rf"{_IM} (?P<x>[1-9]\d?)(?: years old| years of age| yo| y/o|)", "Is {x} years old", "age", x="age", confidence=0.95),
+    FactPattern("other", rf"{_IM} (?P<x>[1-9]\d?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?)(?: years old| years of age| yo| y/o|)", "Is {x} years old", "age", x="age", confidence=0.95),
     FactPattern("other", rf"(?:{_IM} in|{_IM} a student in) (?:the )?(?P<x>(?:\d{{1,2}}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth) grade|year \d{{1,2}}|grade \d{{1,2}}|(?:middle|high|primary|elementary|secondary|med|medical|law|grad|graduate) school|sixth form|my (?:first|second|third|fourth|final|last|junior|senior|freshman|sophomore) year(?: (?:of|at) [\w ]+)?|college|university)", "School year: {x}", "class", x="year"),
     FactPattern("other", rf"{_IM} (?P<x>an? (?:\w+[ -])?(?:freshman|sophomore|junior|senior|first|second|third|final|undergraduate|graduate|phd)[ -](?:year )?student|an? (?:high school|college|university|first-year|second-year|third-year|final-year|phd|medical|law|nursing|engineering|undergraduate|graduate) student|an? (?:freshman|sophomore)(?: in (?:college|high school))?)", "Is {x}", "class", x="counted"),
     FactPattern("other", rf"{_I} work as (?P<x>an? .+)", "Works as {x}", "job", x="thing"),
@@ -911,6 +918,11 @@ FACTS = base.FactWords(
     ),
     bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
     joins=r"and|or",
+    promised=r"(?:you|u|ya) (?:had |have |'d |'ve |did )?(?:promised?|said|told|swore|were going to)|you(?:'d|'ve) (?:promised|said|told)",
+    requests=r"(?:please )?help (?:me|us)\b",
+    introduces=r"i'm|im|i am|my name is|my name's",
+    apposed=("I'm {}", "I'm a {}"),
+    run_ons=r"(?:n )?(?:i'm|im|i am|i've|ive|i (?:live|work|study|go|have|got|like|love|luv|hate|play|do|come|am)|my)",
     introductions=(
         r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?|^(?:nan|gran|granny|grandad|grandma|grandpa|mum|mom|mam|dad|hubby)(?:'?s)?"
         r"|^(?:absolutely |totally |completely )?(?:cannot|can't|cant|obsessed|addicted|allergic|hooked|been|moved|quit|saving|turning|living|working)"
@@ -925,10 +937,13 @@ FACTS = base.FactWords(
     has_character="Has a character in {game}",
     slips=r"no,? wait(?:,? sorry)?|wait,? no|sorry,? no|(?:er|uh|um),? no|scratch that|or rather|i mean",
     other_pronouns=r"he|she|he's|she's|hes|shes",
+    bare_subjects=r"it|it's|its(?= (?:\d|on|at|in|called|the|an?)\b)|that's|thats",
+    object_first=NOTHING,
+    kin_adjectives=r"best|little|big|old(?:er)?|elder|young(?:er)?|twin|new|late|dear|ex|former|only|good|close",
     possessives=r"my|our",
     clause_leads=(
         r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hiya|yo|hello|hey|um|uh|oh|just so you know"
-        r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact"
+        r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact|wait|omg|wow|sorry|yes|yeah|no,|again|(?:cancel|scratch|correct) (?:that|it):?"
     ),
     remember=(
         r"(?:please |pls |plz |can you |could you |would you )*(?:remember(?! (?:when|how|the time|to|what|who|where|last|me))|keep (?:it )?in mind"
@@ -984,14 +999,12 @@ FACTS = base.FactWords(
         memory notes information info details ever know knew mentioned mention bit part stuff earlier before wipe strike unlearn from with was were have had it this"""
     ),
     trails=r"by the way|btw|lol|haha\w*|tbh|mind you",
-    spelled_out=pairs(
-        """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll = I'll, w = with, doesnt = doesn't, didnt
-        = didn't, thats = that's, hes = he's, shes = she's, isnt = isn't, wasnt = wasn't, havent = haven't, hasnt = hasn't, wont = won't, wouldnt =
-        wouldn't, couldnt = couldn't"""
-    ),
     subjects=words("i"),
     reflexives={},
-    before_verbs=NOTHING,
+    before_verbs=(
+        r"and|n|or|but|so|that|when|whenever|where|wherever|while|if|because|cos|cuz|since|as|until|till|before|after|than|what|which|who|whom|how|why"
+        r"|whether|though|although|once|unless|not|think|thought|believe|hope|know|knew|guess|feel|say|said|sure|told|mean|wish|decided|learnt|found"
+    ),
     adverbs=(
         r"also|still|usually|always|just|really|never|only|mostly|often|now|currently|sometimes|generally|already|rarely"
         r"|barely|mainly|actually|recently|finally|normally|hardly|even|both|no|longer"
@@ -1014,6 +1027,9 @@ FACTS = base.FactWords(
         ),
     },
     since=r"since|from|as of",
+    states=r"(?:they )?(?:has|have|is|are|weighs|earns|pays|costs|measures|works|sleeps|needs)",
+    starting=r"from|as of|starting(?: on)?",
+    names_it=r"(?:it's|its|it is|they're|theyre|(?:he|she)(?: is|'?s)) called\b",
     leaning=words(
         """of at with without for on in from to by near until till til about after before during between per than like
         or nor then plus around under over into onto within across among"""
@@ -1311,6 +1327,7 @@ DIALOGUE = base.DialogueWords(
         r"|saved) about me|who am i\W*$|(?:tell me|everything) .*about me|what do you know of me"
     ),
     wanted={
+        "happened": r"when did (?:i|we|my \w+)",
         "age": r"how old|what age|(?:my|his|her|their|your|'s) age",
         "surname": r"surname|(?:last|family|first|full|maiden) name",
         "name": r"(?:name|names|called|nickname|named|addressed)",
@@ -1363,6 +1380,8 @@ DIALOGUE = base.DialogueWords(
         "colour": r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden|silver|mustard|cream|turquoise|crimson|maroon|lilac|lavender|ivory|indigo|scarlet|khaki|burgundy|magenta|bronze",
         "age": r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who|when|this|last|next",
         "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
+        "born": r"born",
+        "relative_clause": r"who|which|that",
         "where": r"in|at|near|from|of|to|into|around",
         "beside": r"with",
         "label": r"room|plot|unit|grade|level|floor|flat|house|row|seat|platform|gate|bay|berth|bus|route|line|chapter|page|part|year|step|no|number|num|nr",
@@ -1441,7 +1460,7 @@ DIALOGUE = base.DialogueWords(
         meant asked ask called call name named please just also exactly actually thing things kind sort type way lot one ones"""
     ),
     synonyms="""
-        son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters boy girl; dessert pudding sweet afters; supervisor
+        wife married; husband married; fly flying flight flights; son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters boy girl; dessert pudding sweet afters; supervisor
         supervises supervise professor; colleague coworker workmate; guest guests people invited attendees; move moving removal removals movers; food eat eats eating meal
         dish cook; mum mom mother mam mummy; dad father papa daddy; job work living profession occupation; dog puppy greyhound hound labrador spaniel terrier poodle collie
         retriever; doctor gp physician; exam test mock quiz exams; car auto vehicle; boss manager supervisor; cost costs price pay paying charge charges quid pounds euros

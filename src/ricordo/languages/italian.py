@@ -87,6 +87,10 @@ vivere vissuto vissuta, volere voglio vuoi vuole vogliono, uomo uomini, uovo uov
     number_signs=frozenset(),
     articles=words("il lo la i gli le un uno una"),
     elided_articles=words("l un"),
+    spelled_out=pairs(
+        """nn = non, cmq = comunque, xke = perché, xké = perché, x = per, sn = sono, qnd = quando, qnt = quanto, qnti = quanti, ke = che, ki = chi, kosa = cosa,
+        dv = dove, cm = come"""
+    ),
 )
 
 CALENDAR = base.Calendar(
@@ -856,6 +860,7 @@ _FACT_PATTERNS = (
     FactPattern("date", rf"(?:io )?(?:ho|avrò|devo fare|devo sostenere) (?P<y>{_THE}{_EXAM}\b[^,]*?),? (?P<x>{DAY})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<x>{DAY}) (?:ho|avrò|devo fare|devo sostenere|c'è) (?P<y>{_THE}{_EXAM}\b[^,]*)", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<y>(?:l'|il |la |il mio |la mia ){_EXAM}\b[^,]*?)(?<! non) (?:è|e'|sarà|è fissat[oa]|è stat[oa] spostat[oa]|si terrà|è spostat[oa])(?: per| a)? (?P<x>{DAY})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
+    FactPattern("date", r"(?:io )?sono nat[oa] nel (?P<x>(?:19|20)\d\d)", "Anno di nascita: {x}", "date:birthyear", x="counted"),
     # Goals
     FactPattern("goal", rf"(?:io )?non (?:voglio|vorrei|ho) più (?:intenzione di )?(?P<x>{_REACH}\b.*)", "Non vuole più {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"(?:io )?(?:voglio|vorrei|mi piacerebbe|ho intenzione di|ho deciso di|il mio (?:obiettivo|sogno|traguardo) (?:è|e')(?: di| quello di)?|spero di|punto a|sogno di|il mio scopo (?:è|e')(?: di)?|devo(?! (?:fare|passare (?:da|dal|dalla|per|a|al))\b)|da grande (?:voglio|vorrei)|il mio desiderio è(?: di)?) {_ADV}(?P<x>{_REACH}\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
@@ -886,7 +891,7 @@ _FACT_PATTERNS = (
     FactPattern("relation", rf"(?:io )?ho (?P<x>(?:(?:un|una|un'|due|tre|quattro|cinque|\d) ?(?:{_KIN}|fratelli|sorelle|figli|figlie|cani|gatti|nipoti)(?: (?:maggior[ei]|minor[ei]|gemell[oaie]|più (?:piccol[oaie]|grand[ei])))?)(?: e (?:un|una|un'|due|tre|quattro|\d) ?(?:{_KIN}|fratelli|sorelle|figli|figlie|cani|gatti|nipoti))?)", "Ha {x}", "", x="counted"),
     FactPattern("relation", r"(?:io )?sono (?P<x>figli[oa] unic[oa])", "È {x}", "relation:siblings", x="counted"),
     # The rest
-    FactPattern("other", r"(?:io )?ho (?P<x>[1-9]\d?) anni", "Ha {x} anni", "age", x="age", confidence=0.97),
+    FactPattern("other", r"(?:io )?ho (?:già |ormai |quasi )?(?P<x>[1-9]\d?|(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)\w+|(?:un|do|tre|quattor|quin|se)dici|diciassette|diciotto|diciannove) anni", "Ha {x} anni", "age", x="age", confidence=0.97),
     FactPattern("other", r"(?:io )?(?:faccio|frequento|sono in|vado in|sto in|sono al|frequento il|faccio il|sono alla) (?:la |il )?(?P<x>(?:prima|seconda|terza|quarta|quinta)(?: (?:media|elementare|superiore|liceo(?: (?:classico|scientifico|linguistico|artistico))?|classe|ginnasio))?|(?:primo|secondo|terzo|quarto|quinto|sesto) anno(?: (?:di|del|della|dell')[a-zà-ú' ]+)?)", "Classe: {x}", "class", x="counted"),
     FactPattern("other", r"(?:io )?lavoro (?:come (?!un[ao']?\b)(?P<x>[^,]+))", "Lavora come {x}", "job", x="thing"),
     FactPattern("other", rf"(?:io )?lavoro (?:come|da) (?:un |una |un')?(?P<x>{_JOB}\b(?: [a-zà-ú']+){{0,4}})", "Lavora come {x}", "job", x="thing"),
@@ -1018,6 +1023,14 @@ FACTS = base.FactWords(
     ),
     bound=words("io tu noi voi loro lui lei non il lo la i gli le un uno una mio mia nn"),
     joins=r"e|ed|o",
+    promised=r"(?:ma |tu |me l'|me lo |mi |ci )*(?:avevi|hai|avresti) (?:gi[aà] |anche |pure )?(?:promesso|detto|scritto|giurato)|(?:mi |tu )*(?:dicevi|promettevi)",
+    requests=(
+        r"(?:per favore )?(?:aiut(?:ami|arci|aci|atemi|armi)|(?:mi|ci) (?:aiut|elench?|spieg|spiegh|raccont|parl|mostr|ripet|riassum|ricord|sugger|consigl|descriv|legg|dic)"
+        r"(?:i|a)(?! (?:che (?:il|la|mi|ho|sono)|di aver))\b)"
+    ),
+    introduces=r"mi chiamo|sono|il mio nome (?:è|e'|e)",
+    apposed=("sono {}", "ho {}"),
+    run_ons=r"(?:io )?(?:sono|ho|studio|vivo|abito|sto|lavoro|vado|faccio|frequento|vengo|adoro|amo|odio|gioco|suono|parlo)|mi piac(?:e|ciono)",
     introductions=r"qui \w+|parla|il nome|piacere|^(?:(?:a|la) )?(?:mamma|papà|babbo|nonna|nonno)",
     closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
     thanks=r"(?:molte )?grazie(?: mille)?|un saluto",
@@ -1029,10 +1042,13 @@ FACTS = base.FactWords(
     has_character="Ha un personaggio in {game}",
     slips=r"no,? aspetta|anzi,? no|no,? anzi|cioè no|volevo dire|ehm no|no scusa",
     other_pronouns=r"lui|lei",
+    bare_subjects=NOTHING,
+    object_first=r"\W*(?:(?:l'|gliel'|ce l'|se l')(?:ha|aveva)|(?:li|le|gli|ne|ce n'|lo|la|gliel[oae]) (?:ha|aveva|fa|d[aà]|piac\w+))\b",
+    kin_adjectives=r"miglior[ei]?|car[oa]|vecchi[oa]|nuov[oa]|ex|defunt[oa]|pover[oa]|prim[oa]|second[oa]|unic[oa]|giovane",
     possessives=r"mio|mia|nostro|nostra",
     clause_leads=(
         r"e|ed|ma|però|quindi|perché|perchè|che|allora|comunque|insomma|cioè|beh|ciao|salve|buongiorno|buonasera|ok|senti"
-        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che|uff|uffa|boh|mah|ahah\w*|vabbè|in realtà|sai"
+        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che|uff|uffa|boh|mah|ahah\w*|vabbè|in realtà|sai|anzi|aspetta|scus[ai],?|raga|no,"
     ),
     self_words=(
         r"io|mio|mia|miei|mie|mi|me|noi|ci|nostro|nostra|nostri|nostre|sono|ho|siamo|abbiamo|ero|avevo|\w{2,}(?:o|iamo)"
@@ -1095,7 +1111,6 @@ FACTS = base.FactWords(
         levaci informazione informazioni dato l"""
     ),
     trails=r"tra l'altro|comunque|lol|ahah\w*|xd",
-    spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
     subjects=words("io"),
     reflexives={"mi": "si"},
     before_verbs=r"la|li|le|ne|non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|(?:\w+')?anni|mes[ei]|settiman[ae]|anno|,|:|\(",
@@ -1123,6 +1138,9 @@ FACTS = base.FactWords(
         ),
     },
     since=r"da|dal|dall'|dallo|dalla|dai|dagli",
+    states=r"(?:ha|è|sono|pesa|guadagna|paga|costa|misura|lavora|dorme)",
+    starting=r"da|dal|dall'|dalla|a partire d(?:a|al)|a far data d(?:a|al)",
+    names_it=r"^(?:\w+ )?(?:mi (?:pare|sembra)|credo|penso)(?: che)? si (?:chiam|intitol)\w+",
     leaning=words(
         """da dal dalla dai di del dello della dei degli delle a ad al allo alla ai agli alle in nel nello nella nei negli nelle con col su
         sul sulla sui per tra fra dopo prima durante senza verso circa oltre entro o oppure poi né tipo"""
@@ -1410,6 +1428,7 @@ DIALOGUE = base.DialogueWords(
         r"|elenca) .*(?:sai|ricordi) di me"
     ),
     wanted={
+        "happened": r"quando (?:(?:mi sono|ci siamo|ho|abbiamo|(?:(?:il |la )?mi[oa] \w+ )?(?:e|si e|ha)) \w+(?:at|ut|it|es|tt|rt|st|ss|nt)[oaie])",
         "age": r"quant[io] anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno|d[ei]l?)|che anni ha",
         "surname": r"cognome|nome di battesimo|nome completo|di nome",
         "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
@@ -1461,6 +1480,8 @@ DIALOGUE = base.DialogueWords(
         "colour": r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+|celest[ei]|beige|oro|argento|turchese|senape|lilla|bordeaux|avorio|indaco|fucsia|lavanda|panna|ocra",
         "age": r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha",
         "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
+        "born": r"nat[oa]|nascita",
+        "relative_clause": r"che",
         "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
         "beside": r"con|coi|col|insieme",
         "label": r"stanza|camera|aula|orto|lotto|unita|livello|grado|piano|interno|posto|fila|binario|cancello|autobus|linea|capitolo|pagina|parte|passo|numero|nr|n",
@@ -1538,7 +1559,7 @@ DIALOGUE = base.DialogueWords(
         mettere messo dato dai secondo te proprio gia anche invece quello quella mi ti si ci avrei sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
     ),
     synonyms="""
-        figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi figlio figlia bambino bambina; dolce dessert torta;
+        moglie sposato; marito sposata; volo volare vado; figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi figlio figlia bambino bambina; dolce dessert torta;
         relatore relatrice segue tesi professoressa; collega colleghi colleghe; invitati ospiti persone gente partecipanti; trasloco traslochi traslocare spostarsi;
         mangiare cibo pasto piatto cena pranzo; mamma madre mammina; papa padre babbo; lavoro mestiere professione impiego lavori faccio; cane cagnolino cagnolina cucciolo
         labrador levriero barboncino bassotto meticcio setter bracco; dottore medico dottoressa; figlio figlia bambino bambina figli bimbo bimba; esame verifica
@@ -1755,7 +1776,7 @@ STATEMENTS = base.StatementWords(
     instructions_heading="ISTRUZIONI",
     about_oneself=r"di me|mi presento|presentazione|nota",
     joins=(
-        r"(?:e|ed|o|poi)\s+(?=(?:io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|parlo|lavoro"
+        r"(?:e|ed|o|poi)\s+(?=(?:da quando|io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|parlo|lavoro"
         r"|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno|puoi|potresti)\b)"
     ),
     cuts=(

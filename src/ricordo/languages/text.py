@@ -20,7 +20,7 @@ from functools import cache, lru_cache
 from itertools import accumulate, compress, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from ricordo.languages.registry import AnyLanguage, all_values, all_words, languages
+from ricordo.languages.registry import AnyLanguage, all_values, all_words, language, languages
 
 if TYPE_CHECKING:
     from ricordo.languages.base import Language
@@ -42,6 +42,15 @@ class Token(NamedTuple):
 
 
 _new_token = tuple.__new__  # takes half the time of the constructor, and every word of a talk is a token
+
+
+_HASTY = re.compile(r"[\w'\u2019]+")
+
+
+def in_full(text: str, code: str) -> str:
+    """A text in which words written in haste are spelled out: "im" as "I'm", "dont" as "don't", "qnd" as "quando"."""
+    spelled = language(code).vocabulary.spelled_out
+    return _HASTY.sub(lambda word: spelled.get(word[0].lower(), word[0]), text)
 
 
 @dataclass(frozen=True, slots=True)
