@@ -1,9 +1,10 @@
 """What strangers get from the chat in their first ten minutes: labelled talks go in, kept labels by kind come out.
 
-Each talk is held in an empty memory with the built-in reader: no model, no documents. A reply keeps its label if it
-holds one value of every group in `any` and none of `none`. A message labelled `same` is complete: read as another
-question, it fails. What is held but only given as the nearest to an answer is kept and counted as unsure. Talks with
-crc32(id) % 3 == 0 are the untouched third: only counted.
+Each talk is held in an empty memory with the built-in reader: no model, no documents but its own `chunks`. A message
+that is `new` begins another session. A reply keeps its label if it holds one value of every group in `any`, none of
+`none` and at most `lines` points. A message labelled `same` is complete: read as another question, it fails. What is
+held but only given as the nearest to an answer is kept and counted as unsure. Talks with crc32(id) % 3 == 0 are the
+untouched third: only counted.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.recall.embedders import Embedder
 from ricordo.recall.embedders.selection import choose
+from ricordo.records.turns import Chunk
 from ricordo.stores.open import store_for
 
 SETTLE_SECONDS = 30.0
@@ -40,9 +42,11 @@ def hold(talk: Row, embedder: Embedder) -> Iterator[Row]:
     memory = Memory(store_for("memory:"), settings_from({}, {}), embedder=embedder)
     try:
         chat, session_id = Chat(memory), None
+        chunks = [Chunk(*each) for each in talk.get("chunks", ())] or None
         for number, turn in enumerate(talk["turns"], 1):
             read_as = reply = ""
-            for event in chat.respond(ChatRequest(turn["say"], talk["id"], session_id=session_id)):
+            session_id = None if turn.get("new") else session_id
+            for event in chat.respond(ChatRequest(turn["say"], talk["id"], session_id=session_id, chunks=chunks)):
                 if isinstance(event, Understood):
                     read_as = event.standalone
                 elif isinstance(event, Done):
@@ -59,6 +63,8 @@ def _broken(turn: Row, read_as: str, reply: str) -> Iterator[str]:
     lacking = (group for group in turn["any"] if not any(_holds(reply, value) for value in group))
     yield from ("lacks " + " | ".join(group[:3]) for group in lacking)
     yield from (f"says {value}" for value in turn["none"] if _holds(reply, value))
+    if turn.get("lines", len(reply)) < len(re.findall(r"^- ", reply, re.MULTILINE)):
+        yield "has too many points"
     if turn.get("same") and read_as and read_as.casefold() != turn["say"].casefold():
         yield "read as another question"
 

@@ -193,3 +193,71 @@ def test_what_may_be_another_thing_stays(
 def test_a_clause_about_another_keeps_its_subject(memory: ricordo.Memory, text: str, kept: str) -> None:
     """A clause without a subject is told with the person that was named before it."""
     assert kept in told(memory, text)
+
+
+@pytest.mark.parametrize(
+    ("messages", "now", "gone"),
+    [
+        (("My birthday is on 5 May.", "Sorry, it's on 3 May."), "Birthday: 3 May", "5 May"),
+        (("My locker code is 4412.", "Correct that: it's 4421."), "Their locker code is 4421", "4412"),
+        (("il mio colore preferito è il blu", "anzi verde"), "verde", "blu"),
+        (("I have 3 dogs.", "Actually I have 2 dogs, one died."), "2 dogs", "3 dogs"),
+        (("peso 79 chili", "ora peso 76 chili"), "76", "79"),
+        (("I work at Siemens.", "I quit Siemens and started at BMW."), "BMW", "Works at Siemens"),
+    ],
+)
+def test_another_value_replaces_the_older_one(
+    memory: ricordo.Memory, messages: tuple[str, ...], now: str, gone: str
+) -> None:
+    """The same thing with another number, day or value, also where the correction does not name it again."""
+    facts = told(memory, *messages)
+    assert now in facts
+    assert gone not in facts
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept"),
+    [
+        (("tommy si è rotto il braccio ieri", "tommy non è più il mio migliore amico"), "rotto il braccio"),
+        (("Lavoro per Galli a Milano.", "Dal primo dicembre 2099 non lavoro più per Galli."), "Lavora per Galli"),
+        (("I have 2 dogs.", "I have 3 cats."), "2 dogs"),
+        (("Ho due figli: Ugo, che sta a Torino, e Ada.", "Ugo si è trasferito a Milano."), "Ada"),
+    ],
+)
+def test_what_did_not_end_stays(memory: ricordo.Memory, messages: tuple[str, ...], kept: str) -> None:
+    """Another attribute of the same subject, and an end on a day to come, end nothing now."""
+    assert kept in told(memory, *messages)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "qnd faccio 16 anni", "Rientra lunedì.", "38 e mezzo", "L'ha venduta ieri.", "it's 4421",
+        "aiutami con i compiti",
+        "Mi elenchi i passaggi del primo soccorso.",
+        "Elenca tutto quello che sai di me", "mi avevi promesso di aiutarmi",
+    ],
+)  # fmt: skip
+def test_no_fact_without_a_subject_or_a_statement(memory: ricordo.Memory, message: str) -> None:
+    """Questions without a mark, requests, claims about the assistant, and clauses that say nothing by themselves."""
+    assert told(memory, message) == ""
+
+
+@pytest.mark.parametrize(
+    ("messages", "wanted"),
+    [
+        (("im zoe im 15",), ("Is called Zoe", "Is 15 years old")),
+        (("hi im leo im in 2nd year nursing",), ("Is called Leo",)),
+        (("mi chiamo luca studio a bologna sono al secondo anno",), ("Si chiama Luca", "Classe: secondo anno")),
+        (("Sono Elena Ferrero, avvocato, lavoro a Milano.",), ("Si chiama Elena Ferrero", "Lavora come avvocato")),
+        (("I have two sons: Max, who is 4, and Tom.",), ("Has two sons: Max, who is 4, and Tom",)),
+        (("Mia moglie si chiama Lucia.", "E fa la maestra."), ("Moglie: fa la maestra",)),
+        (("Can you remember that my locker code is 4412?",), ("Their locker code is 4412",)),
+        (("I take a little white pill for my heart, digoxin I think it's called.",), ("heart, digoxin I think",)),
+    ],
+)
+def test_every_part_has_its_subject(memory: ricordo.Memory, messages: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+    """Statements without marks are told apart, and each keeps who or what it is about."""
+    facts = told(memory, *messages)
+    assert [each for each in wanted if each not in facts] == []
+    assert "they're" not in facts

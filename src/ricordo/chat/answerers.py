@@ -12,15 +12,25 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
 from ricordo.chat.material_reader import outline, read, words_of
-from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader, says_nothing_new
+from ricordo.chat.memory_reader import CONFIRMS, MemoryAnswer, MemoryReader, says_nothing_new
 from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.past import READER, MemoryPassage, MessageWords, Past
-from ricordo.chat.question import CLAUSES, COMMANDS, SMALL_TALK, DialogueAct, dialogue_act, folded, memory_question
+from ricordo.chat.question import (
+    CLAUSES,
+    COMMANDS,
+    LAST_ANSWER,
+    SMALL_TALK,
+    DialogueAct,
+    dialogue_act,
+    folded,
+    memory_question,
+)
 from ricordo.errors import LLMError, RicordoError
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import main_kind
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.text import familiar
 from ricordo.limits import readable
 from ricordo.people.facts.statements import FOR_GOOD, facts_of_message
 
@@ -32,6 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("ricordo")
 _CREATION = AnyLanguage(r"\W*(?:<dialogue.wanted:creation>)", flags=0)
 _NEEDS_HELP = AnyLanguage(r"\b(?:<dialogue.wanted:help>)\b", flags=0)
+LONGEST_YES = 60  # letters of a message that only says yes
 LONGEST_CHOICE = 4  # words of a message that only says which one: "the second one"
 UNFINISHED = ("length", "content_filter")  # reasons of a model to end an answer before it is whole
 
@@ -54,8 +65,8 @@ class Task:
     @property
     def standalone(self) -> str:
         """The standalone question, as rules read it; empty if it is the question itself."""
-        standalone = readable(self.context.question)
-        return "" if standalone == readable(self.question) else standalone
+        standalone = familiar(readable(self.context.question))
+        return "" if standalone == familiar(readable(self.question)) else standalone
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +107,7 @@ class Reader:
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
         """Small talk, an acknowledgement, quotes with their sources, or the sentence that there is no answer."""
-        task = replace(task, question=readable(task.question))
+        task = replace(task, question=familiar(readable(task.question)))
         try:
             answered = self._with_statements(task, self._answered(task))
         except RicordoError as error:  # the database is away: the material is at hand, the past is not
@@ -137,14 +148,20 @@ class Reader:
             explained = self._from_material(replace(task, question=plain[unclear.end() :]), act.act)
             if explained.cited:
                 return explained
+        if len(plain) <= LONGEST_YES and CONFIRMS.fullmatch(plain) and (done := reader().confirmed()):
+            return self._from_memory(done, DialogueAct("forget", task.question))
         if act.act in SMALL_TALK:
             return self._from_memory(reader().small_talk(act), act)
+        if act.act in LAST_ANSWER:
+            return self._from_memory(reader().again(act), act)
+        if act.act == "wishes":
+            return self._from_memory(reader().wishes(), act)
         if act.act == "statement" and act.unclear and not informs:
             held = reader().recall(task.question)
             if held and says_nothing_new(task.question, held):
                 return self._from_memory(held, DialogueAct("question", task.question))
         orders = act.act in ("statement", "question") and "?" not in plain and _CREATION.match(plain)
-        if act.act == "about_you" or (orders and not informs and not task.chunks):
+        if act.act in ("about_you", "hijack") or (orders and not informs and not task.chunks):
             return self._from_memory(MemoryAnswer(language_by_code(task.language).reader.nothing_yet, 1.0), act)
         if act.act in COMMANDS or (act.about_oneself and (states or not task.context.references)):
             return self._from_memory(reader().acknowledge(act), act)
@@ -167,8 +184,8 @@ class Reader:
             pointing = not act.about_oneself and len(task.question.split()) <= LONGEST_CHOICE
             picked = [one.item for one in task.context.references if pointing and one.item and one.kind == "ordinal"]
             chooses = picked or (pointing and main_kind(tuple(parse(task.question))) == "ordinal")
-            told = reader().item(picked[0].text if picked else "") if chooses else reader().acknowledge(act)
-            return material if material.cited else self._from_memory(told, act)
+            said = reader().item(picked[0].text if picked else "") if chooses else reader().acknowledge(act)
+            return material if material.cited else self._from_memory(said, act)
         pointed = material.cited and task.context.references  # a follow-up on the material stays there
         recalled = None if pointed else reader().recall(task.question)
         if task.standalone and not (pointed or (recalled and recalled.found)):
@@ -194,7 +211,7 @@ class Reader:
         return Answered(answer.text, answer.chunk_ids, (), answer.confidence, self.name, act=act)
 
     def _from_memory(self, told: MemoryAnswer, act: DialogueAct) -> Answered:
-        answered = Answered(told.text, (), (), told.confidence, self.name, act=act.act)
+        answered = Answered(told.text, told.chunk_ids, (), told.confidence, self.name, act=act.act)
         return replace(answered, sources=told.sources, options=told.options)
 
 

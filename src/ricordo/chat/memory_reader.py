@@ -39,6 +39,7 @@ from ricordo.chat.past import (
     speaks_of_person,
 )
 from ricordo.chat.question import (
+    FEELINGS,
     FIRST_PERSON,
     SMALL_TALK,
     STATED,
@@ -53,7 +54,7 @@ from ricordo.chat.question import (
     synonyms,
 )
 from ricordo.languages.dates import periods, relative_day
-from ricordo.languages.registry import AnyLanguage, all_words
+from ricordo.languages.registry import AnyLanguage, all_values, all_words
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import sentences
 from ricordo.people.facts.clauses import supposes
@@ -79,9 +80,18 @@ _NEAREST_FROM = 0.1
 _MOST_LINES = 14
 _LOOKED_AT, _MOST_ASKED = 6, 40  # sessions, and turns of each
 _MOST_KNOWN, _MOST_PAST = 8, 4
+_ASKED_ONE = AnyLanguage(r"\b(?:<dialogue.asked_one>)\b", flags=0)
+_MESSAGE = AnyLanguage(r"\b(?:<dialogue.message>)\b", flags=0)
 _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>|<dialogue.talk_nouns>)\b", flags=0)
 _I_ASKED = AnyLanguage(r"\b(?:<dialogue.i_asked>)\b", flags=0)
+_SAID = AnyLanguage(
+    r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>)\b|(?:[\s,]+(?:<dialogue.claim_tags>))+\W*$", flags=0
+)
+CONFIRMS = AnyLanguage(r"\W*(?:<dialogue.confirms>)\W*", flags=0)
+_POINTS = AnyLanguage(r"\b(?:<dialogue.points>)\b", flags=0)
+_MENTIONED = AnyLanguage(r"^\W*(?:<dialogue.how_often>|<dialogue.ever>)", flags=0)
+_HOW_OFTEN = AnyLanguage(r"^\W*(?:<dialogue.how_often>)", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EARLIER = AnyLanguage(r"\b(?:<dialogue.earlier>)\b", flags=0)
@@ -101,6 +111,8 @@ _BY_SENTENCE = frozenset(("", "place", "time"))  # wanted things that one senten
 _TRADE_ASKED = AnyLanguage(r"\b(?:<dialogue.wanted:trade>)\b", flags=0)
 _TRADE = AnyLanguage(r"<dialogue.held:trade>", flags=0)
 _OBJECT = AnyLanguage(r"\b(?:<dialogue.asked_noun>)[^\W\d_]+ (?:<dialogue.held:object_of>)(?P<verb>\w{4,})", flags=0)
+_HAPPENED = AnyLanguage(r"\W*(?:<dialogue.wanted:happened>)\b", flags=0)
+_WISHES = AnyLanguage(r"\b(?:<facts.wishes>)\b")
 _DEFINITE = AnyLanguage(r"\W*(?:<dialogue.held:definite>)\b", flags=0)
 _MOST_TOLD = 6  # messages, best first, of which one may tell outright what is asked for
 _FREE_GROUPS = (["name"], ["work"], ["study"])  # what is told of these needs no word of a certain type
@@ -119,6 +131,7 @@ class MemoryAnswer:
     found: bool = True
     of_user: bool = False  # it tells a fact of the user, which no material can know
     options: tuple[str, ...] = ()  # it asks which of these is meant
+    chunk_ids: tuple[str, ...] = ()  # of an earlier answer that it repeats or tells the source of
 
 
 class MemoryReader:
@@ -132,7 +145,8 @@ class MemoryReader:
     def small_talk(self, act: DialogueAct) -> MemoryAnswer:
         """One short line, to the user's name where it is known; a first greeting also says what one can do."""
         said = self._phrases
-        line = {"greeting": said.greeting, "thanks": said.thanks, "farewell": said.farewell}.get(act.act, said.okay)
+        lines = {"greeting": said.greeting, "thanks": said.thanks, "farewell": said.farewell}
+        line = (lines | {"feeling": said.feeling, "gladness": said.gladness}).get(act.act, said.okay)
         if act.act == "greeting" and self._past.is_empty:
             line = f"{line} {said.nothing_yet}"
         elif act.act == "greeting" and (name := self._user_name()):
@@ -160,9 +174,14 @@ class MemoryReader:
 
     def acknowledge(self, act: DialogueAct) -> MemoryAnswer:
         """An acknowledgement that names what was learned, or repeats what was stated or ordered."""
+        said = self._phrases
         if act.act == "forget":
             return self._forget(act.content)
-        said = self._phrases
+        if act.act == "forget_all":
+            return MemoryAnswer(said.forget_all, 1.0)
+        if act.act == "end_wish":
+            ended = "; ".join(fact.text for fact in self._past.end_wishes(act.content))
+            return MemoryAnswer(said.forgotten.replace("{quote}", ended) if ended else said.nothing_to_forget, 1.0)
         phrase = {"remember": said.remembered, "standing": said.standing}.get(act.act, said.noted)
         said_facts = facts_of_message(act.content)
         learned = [fact for fact in said_facts if fact.kind == "fact"]
@@ -205,6 +224,35 @@ class MemoryReader:
         told = [fact.text for fact in facts] + [f"“{shortened(each.text, _LONGEST_LINE)}”" for each in said]
         phrase = self._phrases.forgotten if told else self._phrases.nothing_to_forget
         return MemoryAnswer(phrase.replace("{quote}", "; ".join(dict.fromkeys(told))), 1.0)
+
+    def confirmed(self) -> MemoryAnswer | None:
+        """Forget everything, as a message confirms; None if the last answer did not ask that."""
+        if not any(turn.metadata.get("act") == "forget_all" for turn in self._past.answered[:1]):
+            return None
+        self._past.forget_everything()
+        return MemoryAnswer(self._phrases.all_forgotten, 1.0)
+
+    def wishes(self) -> MemoryAnswer:
+        """The standing wishes of the user."""
+        wishes = list(dict.fromkeys(f"- {fact.text}" for fact in self._past.facts if fact.is_instruction))
+        return MemoryAnswer("\n".join([self._phrases.wishes, *wishes]) if wishes else self._phrases.no_wishes, 1.0)
+
+    def again(self, act: DialogueAct) -> MemoryAnswer:
+        """The last answer once more, or where it came from; or what the reader cannot do with it."""
+        said, last = self._phrases, self._past.last_turn
+        if act.act in ("no_translation", "no_other_words"):
+            return MemoryAnswer(said.no_translation if act.act == "no_translation" else said.no_other_words, 1.0)
+        if last is None or last.answer is None:
+            return MemoryAnswer(said.no_origin, 0.5, found=False)
+        ids, quoted = self._past.sources_of(last)
+        if act.act == "repeat":
+            return MemoryAnswer(last.answer.content, 1.0, tuple(quoted), chunk_ids=ids)
+        names = [f"{one.rpartition('#')[0]} [{one}]".strip() for one in dict.fromkeys(ids)]
+        names += [self._quote(each, memory_question("")) for each in quoted]
+        if not names:
+            return MemoryAnswer(said.no_origin, 0.5, found=False)
+        phrase = said.origin if act.act == "origin" else said.certainty
+        return MemoryAnswer(phrase.replace("{names}", "; ".join(names)), 1.0, tuple(quoted), chunk_ids=ids)
 
     def item(self, text: str) -> MemoryAnswer:
         """The message that holds one thing of a list that was quoted before; that none is meant, if there is none."""
@@ -343,9 +391,11 @@ class MemoryReader:
         known_subject = bool(found) and (asked.is_personal or findings.related >= RELATED_FROM)
         if known_subject and asked.counts and asked.wanted == "number" and (listed := _uncounted(found, asked)):
             return self._quoted(listed, asked, findings.related)
-        if lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
+        precise = bool(outright) and holds_precisely(asked, found[0].passage.text)
+        if not precise and lacks_detail(asked, found[:_MOST_QUOTES]):  # "the same time": what was replaced may hold it
             found = every
         missing = lacks_detail(asked, found[:_MOST_QUOTES]) or lacks_purpose(asked, found[:_MOST_QUOTES])
+        missing = missing and not precise
         certain = bool(found) and (findings.is_answer or named or (_asks_who(asked) and found[0].coverage > 0))
         if not found or missing or not (certain or findings.is_near):
             return None
@@ -418,14 +468,15 @@ class MemoryReader:
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:
         """The message from which the fact was learned that the question asks for; None if it asks for no such fact."""
-        groups = ["name"] if asked.own_name else asked.fact_groups
+        surname = asked.wanted == "surname" and len(asked.terms) == 1  # the user's own
+        groups = ["name"] if asked.own_name or surname else asked.fact_groups
         facts = [fact for fact in self._past.facts if _in_groups(fact.about, groups)]
         # A fact without anything of the wanted type replaced another one wrongly: that one counts.
         older = [fact for fact in self._past.superseded if facts and _in_groups(fact.about, groups)]
         for source in [*reversed(self._past.sources(facts)), *reversed(self._past.sources(older))]:
             if is_of_another(source.text, asked) or _EARLIER.search(folded(source.text)):
                 continue
-            if groups in _FREE_GROUPS or MessageWords.of(source.text).fillers(asked):
+            if (groups in _FREE_GROUPS and not surname) or MessageWords.of(source.text).fillers(asked):
                 said = self._past.holding(source)
                 return MemoryAnswer(self._quote(said, asked), _FACT_CONFIDENCE, (said,), of_user=True)
         return None
@@ -447,44 +498,49 @@ class MemoryReader:
         asked = memory_question(content)
         role = "user" if own else "assistant"
         offered = [each for each in self._past.passages(message) if each.role == role]
+        offered += [] if own else self._past.quoted()
         scored = score_memory(asked, offered).passages
         found = sorted(scored, key=lambda each: (-round(each.coverage, 1), -each.probability))
         if not found:
             return MemoryAnswer(self._phrases.never_said, 0.5, found=False)
         best = found[0]
-        told = self._bears_out(best, content)
+        told = self._bears_out(best, content, denied=DENIED.search(_SAID.sub(" ", folded(message))) is not None)
         phrase = self._phrases.confirmed if told and not own else self._phrases.you_said if told else ""
         if not phrase and best.coverage < _NEAREST_FROM and best.probability < _NEAREST_FROM:
             return MemoryAnswer(self._phrases.never_said, 0.5, found=False)
         text = self._filled(phrase or self._phrases.nearest, best.passage, asked)
         return MemoryAnswer(text, round(best.coverage, 3), (best.passage,))
 
-    def _bears_out(self, best: ScoredMemory, content: str) -> bool:
+    def _bears_out(self, best: ScoredMemory, content: str, *, denied: bool) -> bool:
         text = folded(dialogue_act(best.passage.text).content)  # "don't forget that…" denies nothing
         if best.coverage < _CONFIRMED_FROM or not memory_question(content).terms:
             return False
         if any(number not in text for number in _NUMBER.findall(content)):
             return False
-        return (DENIED.search(content) is None) == (DENIED.search(text) is None)
+        return denied == (DENIED.search(text) is not None)
 
     def talk(self, question: str) -> MemoryAnswer:
         """What was said on a day, in the last session, or about a subject, in order."""
         now = self._past.now
+        if mentioned := _MENTIONED.match(folded(question)):
+            return self._mentions(question, folded(question)[mentioned.end() :])
         if (
             last_one := next((at > 0 for at, end in enumerate(_ENDS) if end.search(folded(question))), None)
         ) is not None:
             return self._end_of_talk(question, last=last_one)
         spans = periods(question, now)
-        subject = _TALK.sub(" ", folded(question))
+        most = _points_wanted(folded(question))
+        subject = _TALK.sub(" ", _POINTS.sub(" ", folded(question)))
         for span in spans:
             subject = subject.replace(folded(span.text), " ")
         about = memory_question(subject)
         last = _LAST.search(folded(question)) is not None
         timeless = bool(about.terms) and not (spans or last)
         if timeless and _I_ASKED.search(folded(question)) and (asked := self._questions(about, subject)):
-            return self._told(asked, apart=False)
+            return self._told(asked, apart=False, most=most)
         if timeless and (found := self._about(about, subject)):
-            return self._told(found, apart=not any(MessageWords.of(each.text).heard(about) for each in found))
+            of_it = any(MessageWords.of(each.text).heard(about) for each in found)
+            return self._told(found, apart=not of_it, most=most)
         lines = self._past.talk_of(spans, last=last, most=_MOST_LINES)
         if _I_ASKED.search(folded(question)):
             lines = [each for each in lines if dialogue_act(each.text).act == "question"] or lines
@@ -494,18 +550,36 @@ class MemoryReader:
             on_it = {each.turn_number for each in lines if MessageWords.of(each.text).heard(about)}
             lines = [each for each in lines if each.turn_number in on_it] or lines
         then = last or not spans or any(span.start <= each.said_at < span.end for span in spans for each in lines)
-        return self._told(lines, apart=not then)
+        return self._told(lines, apart=not then, most=most)
+
+    def _mentions(self, question: str, subject: str) -> MemoryAnswer:
+        """The messages of the user that speak of something, and how many they are if that is asked."""
+        about = memory_question(subject)
+        said = [*self._past.passages(subject), *self._questions(about, subject)] if about.terms else []
+        held = [
+            each
+            for each in {one.message_id: one for one in said}.values()
+            if each.role == "user" and len(_heard_in(each.text, about)) == len(about.terms)
+        ]
+        if not held:
+            return MemoryAnswer(self._phrases.never_said, 0.5, found=False)
+        told = sorted(held, key=lambda each: each.said_at)
+        counted = _HOW_OFTEN.match(folded(question)) is not None
+        lines = [self._phrases.mentions.replace("{number}", str(len(told)))] if counted else []
+        shown = told[-_MOST_LISTED if counted else -_MOST_QUOTES :]
+        return MemoryAnswer("\n".join([*lines, *(self._quote(each, about) for each in shown)]), 0.9, tuple(shown))
 
     def _end_of_talk(self, question: str, *, last: bool) -> MemoryAnswer:
         """The first or the last thing that the user said, about a subject if one is named."""
         subject = _TALK.sub(" ", _ENDS[last].sub(" ", folded(question)))
         about = memory_question(subject)
-        if _I_ASKED.search(folded(question)):
+        if _I_ASKED.search(folded(question)) or _ASKED_ONE.search(folded(question)):
             asked = self._questions(about, subject, last=last)
             return self._told([asked[-last]] if asked else [], apart=False)
         found = self._about(about, subject) if about.terms else []
         of_it = [each for each in found if each.role == "user" and MessageWords.of(each.text).heard(about)]
-        return self._told([of_it[-last]] if of_it else self._past.end_of_talk(last=last), apart=False)
+        ends = self._past.end_of_talk(last=last, asked=_MESSAGE.search(folded(question)) is not None)
+        return self._told([of_it[-last]] if of_it else ends, apart=False)
 
     def _questions(self, about: MemoryQuestion, subject: str, *, last: bool = True) -> list["MemoryPassage"]:
         """What the user asked in the newest or the oldest sessions, or about a subject at any time, in order."""
@@ -523,9 +597,16 @@ class MemoryReader:
         near = [each.passage for each in found if each.coverage > 0 or each.passage.score >= 0.75 * best > 0]
         return sorted(near[:_MOST_LINES], key=lambda each: (each.said_at, each.turn_number, each.role != "user"))
 
-    def _told(self, lines: Sequence["MemoryPassage"], *, apart: bool) -> MemoryAnswer:
-        """Messages in order, after the sentence that nothing was found where they are `apart` from what is asked."""
+    def _told(self, lines: Sequence["MemoryPassage"], *, apart: bool, most: int = _MOST_LINES) -> MemoryAnswer:
+        """Messages in order, after the sentence that nothing was found where they are `apart` from what is asked.
+
+        Of more than `most` messages the user's statements are told first, then the questions.
+        """
         kept = [each for each in lines if len(each.text.split()) > 2][:_MOST_LINES]
+        if len(kept) > most:
+            acts = {each.message_id: dialogue_act(each.text).act for each in kept}
+            ranked = sorted(kept, key=lambda each: (each.role != "user", acts[each.message_id] not in STATED))
+            kept = [each for each in kept if each in ranked[:most]]
         if not kept:
             return MemoryAnswer(self._phrases.no_talk, 0.5, found=False)
         days = dict.fromkeys(self._day(each.said_at) for each in kept)
@@ -541,19 +622,25 @@ class MemoryReader:
         said: dict[str, MemoryPassage] = {}
         for session in self._past.sessions()[:_LOOKED_AT]:
             for each in self._past.talk(session):
-                if each.role == "user" and not each.text.rstrip().endswith("?") and len(each.text.split()) > 3:
+                stated = each.role == "user" and not each.text.rstrip().endswith("?") and _tells_of_user(each.text)
+                if stated and len(each.text.split()) > 3:
                     said.setdefault(each.message_id, each)
         wishes = [fact for fact in self._past.facts if fact.is_instruction]
         known = [fact for fact in self._past.facts if not fact.is_instruction][:_MOST_KNOWN]
         ended = self._past.superseded[-_MOST_PAST:]
         newest = sorted(said.values(), key=lambda each: each.said_at)[-_MOST_KNOWN:]
-        sources = {each.message_id: each for each in (*self._past.sources([*wishes, *known, *ended]), *newest)}
+        learned = [each for each in self._past.sources([*wishes, *known, *ended]) if _is_told_of_user(each)]
+        same = {folded(each.text): each for each in (*learned, *newest)}  # what was told again is listed once
+        sources = {each.message_id: each for each in same.values()}
         wished = {source.message_id for fact in wishes for source in fact.sources}
         told = sorted(sources.values(), key=lambda each: (each.message_id not in wished, each.said_at))
         lines = [
             f"- {fact.text}" for fact in wishes if sources.keys().isdisjoint(one.message_id for one in fact.sources)
         ]
-        for each in told:
+        texts = [folded(each.text) for each in told]
+        for at, each in enumerate(told):
+            if texts[at] in texts[at + 1 :]:
+                continue  # said again later
             over = self._past.outdated.get(each.message_id)
             gone = self._past.holding(each, ended=True)
             if over:
@@ -605,6 +692,27 @@ def _repeats(text: str, asked: MemoryQuestion) -> bool:
     return bool(words.heard(asked)) or (not asked.terms and not (asked.words - small).isdisjoint(words.plain))
 
 
+def _points_wanted(plain: str) -> int:
+    """The most points that a summary may have: "in three bullet points"."""
+    wanted = _POINTS.search(plain)
+    said = wanted[0].split() if wanted else []
+    numbers = all_values("followups.cardinals")
+    count = next(
+        (int(word) if word.isdigit() else numbers[word] for word in said if word.isdigit() or word in numbers), 1
+    )
+    return min(_MOST_LINES, max(1, count)) if wanted else _MOST_LINES
+
+
+def _heard_in(text: str, asked: MemoryQuestion) -> frozenset[int]:
+    """The numbers of the words of a question that a text holds."""
+    return frozenset[int]().union(*MessageWords.of(text).heard(asked).values())
+
+
+def _is_told_of_user(passage: "MemoryPassage") -> bool:
+    """Whether a message that a fact was learned from may be told as what the user said of themselves."""
+    return dialogue_act(passage.text).act not in (*SMALL_TALK, "about_you", "hijack")
+
+
 def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
     """Whether an answer is certain and holds all words of a message, with more: so the message asks for it."""
     if recalled is None or not recalled.found:
@@ -614,6 +722,12 @@ def says_nothing_new(message: str, recalled: MemoryAnswer | None) -> bool:
     asking = [forms(word) for word in asked.words if WH.fullmatch(word)]  # "wheres" is no word of an answer
     unheard = [at for at in _needed(asked, asked.wanted) - heard_of if asked.terms[at] not in asking]
     return not unheard and any(not asked.words.issuperset(words.plain) for words in said)
+
+
+def _tells_of_user(text: str) -> bool:
+    """Whether a message states something in the first person, and is no small talk, feeling, question or order."""
+    act = dialogue_act(text)
+    return act.act in STATED - FEELINGS and (act.about_oneself or act.act != "statement")
 
 
 def _listed(facts: Sequence["SaidFact"]) -> str:
@@ -773,7 +887,9 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
         sentence = folded(text[start:end])
         if sentence.endswith("?") or not holds_precisely(asked, sentence):
             continue
-        if (DENIED.search(sentence) is None) != (DENIED.search(asked.text) is None):
+        denied = DENIED.search(sentence) is not None
+        none_left = denied and asked.counts and FIRST_PERSON.search(sentence) is not None  # "I have no children"
+        if not none_left and denied != (DENIED.search(asked.text) is not None):
             continue
         inside = [at for at, (first, _) in enumerate(words.spans) if start <= first < end]
         here = [at for at in inside if at in heard_at]
@@ -782,6 +898,9 @@ def _is_told(asked: MemoryQuestion, text: str, before: Callable[[], str]) -> boo
             missing = missing.difference(*MessageWords.of(before()).heard(asked).values())
         if missing or not here or supposes(sentence):
             continue
+        happened = asked.wanted == "time" and _HAPPENED.match(asked.text) and not _WISHES.search(sentence)
+        if none_left or happened:  # the day on which it was said tells when, if nothing else does
+            return True
         if _TRADE.search(sentence) if trade else _is_filled(asked, words, [at for at in fillers if at in inside], here):
             return True
     return False
@@ -801,7 +920,10 @@ def _is_filled(asked: MemoryQuestion, words: MessageWords, fillers: Sequence[int
     if asked.wanted in NAMING:
         return words.are_linked(fillers, here)
     if asked.wanted == "place":
-        return any(words.is_placed(at) and words.clauses[at] in {words.clauses[one] for one in here} for at in fillers)
+        said = {words.clauses[one] for one in here}
+        return any(
+            words.is_placed(at) and not said.isdisjoint((words.clauses[at], words.said_of(at))) for at in fillers
+        )
     if asked.wanted:
         return asked.wanted == "time" and bool(fillers)
     if not (asked.is_personal or FIRST_PERSON.search(asked.text) or asked.names or _DEFINITE.match(asked.text)):

@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from ricordo.chat.question import (
     FIRST_PERSON,
+    LAST_ANSWER,
+    SMALL_TALK,
     STATED,
     MemoryQuestion,
     folded,
@@ -24,7 +26,7 @@ from ricordo.chat.question import (
     synonyms,
 )
 from ricordo.languages.registry import NOTHING, AnyLanguage, LazyPattern, all_words, escaped, language, languages
-from ricordo.languages.text import guess_language, sentences
+from ricordo.languages.text import as_told, guess_language, sentences
 from ricordo.people.facts.clauses import ADVERB, third_form
 from ricordo.people.facts.judge import describe
 from ricordo.people.facts.merge import SINGLE, group_of
@@ -47,6 +49,9 @@ _NEAR_TURNS = 6  # looked at for what was said right before or after a message
 _CORRECTED_WITHIN = 2  # messages after one in which it is corrected
 _FORGOTTEN_FROM = 0.6  # share of the words of what is to be forgotten that one sentence holds
 _SESSIONS = 40  # sessions looked at for the talk of a day
+_PAGE = 200  # sessions
+_RECENT = 8  # turns looked at for the last answer
+_POINT = re.compile(r"^(?:(?:\d+\.|[-*])\s+)?(?P<said>\S.*?)\s*(?:\[[^\]\n]+\]\s*)+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +181,22 @@ class Past:
         return found
 
     def _sources(self, turn: Turn, *, whole: bool = False) -> list[Message]:
-        """The messages of a turn; of a question that the reader answered only what was stated beside it."""
+        """The messages of a turn; of a question that the reader answered only what was stated beside it.
+
+        `whole`: all of the question, and what the answer quotes of the material.
+        """
         quoted = turn.metadata.get("answerer") in _NOT_TALK
         messages = [turn.question] if turn.question else []
+        if messages and not whole:
+            messages = [replace(messages[0], content=as_told(messages[0].content))]
         if messages and not whole and (told := turn.metadata.get("told")):
             said = " … ".join(turn.query[start:end] for start, end in told)
             messages = [replace(messages[0], content=said)]
         if turn.answer and not quoted:
             messages.append(turn.answer)
+        elif turn.answer and whole and turn.answer.chunk_ids:
+            points = " ".join(point["said"] for point in _POINT.finditer(turn.answer.content))
+            messages += [replace(turn.answer, content=points)] if points else []
         return [message for message in messages if message.id not in self._quarantined]
 
     def is_talk(self, turn: Turn) -> bool:
@@ -238,21 +251,55 @@ class Past:
         sessions = self.sessions(start, end) or self.sessions(start and start - near, end and end + near)
         if last:  # not the present one, if there is another
             sessions = sorted(sessions, key=lambda each: each.id == self.session_id)
-        told, nearest = list[MemoryPassage](), list[MemoryPassage]()
+        told, nearest, asked = list[MemoryPassage](), list[MemoryPassage](), list[MemoryPassage]()
         for session in sessions:
             lines = self.talk(session, _TOLD_TURNS, asked=True)
-            nearest = nearest or (lines if start or self.talk(session, _TOLD_TURNS) else [])
+            answered = any(each.role == "assistant" for each in lines)
+            nearest = nearest or (lines if start or answered or self.talk(session, _TOLD_TURNS) else [])
+            asked = asked or lines
             told = [each for each in lines if start and end and start <= each.said_at < end] + told
             if (nearest and not start) or len(told) >= most:
                 break
-        return told or nearest
+        return told or nearest or asked
 
-    def end_of_talk(self, *, last: bool) -> list[MemoryPassage]:
-        """What the user said last, or in the oldest of the sessions that are looked at first, with its answer."""
+    def quoted(self) -> list[MemoryPassage]:
+        """What answers of this session quoted of the material, sentence by sentence."""
+        session = self._memory.store.sessions.get(self._owner, self.session_id) if self.session_id else None
+        lines = self.talk(session, _TOLD_TURNS, asked=True) if session else []
+        return [
+            replace(each, text=each.text[start:end])
+            for each in lines
+            if each.role == "assistant"
+            for start, end in sentences(each.text)
+        ]
+
+    @cached_property
+    def answered(self) -> list[Turn]:
+        """The last turns of this session that were answered, newest first."""
+        turns = self._memory.store.turns.page(self._owner, self.session_id, last=_RECENT) if self.session_id else ()
+        return [each for each in reversed(turns) if each.answer and each.id != self._turn_id and not each.damage]
+
+    @property
+    def last_turn(self) -> Turn | None:
+        """The turn that was answered last, but for answers about an answer and small talk."""
+        passed = LAST_ANSWER | SMALL_TALK
+        return next((each for each in self.answered if each.metadata.get("act") not in passed), None)
+
+    def sources_of(self, turn: Turn) -> tuple[tuple[str, ...], list[MemoryPassage]]:
+        """The chunks that an answer quoted, or that the answers quoted which it quoted, and the messages."""
+        wanted = {each["message_id"] for each in turn.metadata.get("memory_sources", ())} - self._quarantined
+        turns = self._memory.store.turns.by_ids(self._owner, list(dict.fromkeys(map(turn_id_of, wanted))))
+        quoted = [each for one in turns for each in self._read(one, {}) if each.message_id in wanted]
+        answers = (turn.answer, *(one.answer for one in turns if one.answer and one.answer.id in wanted))
+        return tuple(dict.fromkeys(cited for each in answers if each for cited in each.chunk_ids)), quoted
+
+    def end_of_talk(self, *, last: bool, asked: bool = False) -> list[MemoryPassage]:
+        """What the user said, or `asked`, last, or in the oldest session that is looked at first, with its answer."""
         for session in self.sessions() if last else reversed(self.sessions()):
             first = None if last else _TOLD_TURNS
             turns = self._memory.store.turns.page(self._owner, session.id, last=_TOLD_TURNS, before=first)
-            told = [lines for turn in turns if (lines := self._read(turn, {})) and len(lines[0].text.split()) > 2]
+            read = (self._read(turn, {}, asked=asked) for turn in turns)
+            told = [lines for lines in read if lines and len(lines[0].text.split()) > 2]
             if told:
                 return told[-1 if last else 0]
         return []
@@ -288,18 +335,44 @@ class Past:
             groups = SINGLE.intersection((describe(content)[1], *asked.fact_groups, *folded(content).split()))
             facts = [fact for fact in every if group_of(fact.about) in groups]
             facts = facts if len({fact.about for fact in facts}) == 1 else []
+        facts += self._learned_from(own, facts)
         if own or facts:
             self._forget(own, facts)
         held = {source.message_id for fact in facts for source in fact.sources}
         return facts, [each for key, each in own.items() if key not in held]
 
+    def _learned_from(self, messages: Iterable[str], known: Sequence["Fact"] = ()) -> list["Fact"]:
+        """The facts beside the `known` ones that were learned from these messages alone."""
+        gone = frozenset(messages)
+        every = (fact for fact in (*self.facts, *self.superseded) if fact not in known and fact.sources)
+        return [fact for fact in every if gone.issuperset(one.message_id for one in fact.sources)]
+
+    def wishes_about(self, content: str) -> list["Fact"]:
+        """The standing wishes that an order to stop something means."""
+        asked = memory_question(content)
+        return [fact for fact in self.facts if fact.is_instruction and asked.terms and _speaks_of(fact.text, asked)]
+
+    def end_wishes(self, content: str) -> list["Fact"]:
+        """Forget the standing wishes that an order to stop something means; these wishes."""
+        ended = self.wishes_about(content)
+        self._forget([source.message_id for fact in ended for source in fact.sources], ended)
+        return ended
+
+    def forget_everything(self) -> None:
+        """Forget every fact, and keep every message until now out of answers and prompts."""
+        page = partial(self._memory.sessions, user_id=self._user, agent_id=self._agent, limit=_PAGE)
+        sessions = page()
+        while sessions and (more := page(before=sessions[-1])):
+            sessions += more
+        turns = (turn for session in sessions for turn in self._memory.store.turns.page(self._owner, session.id))
+        gone = [message.id for turn in turns if turn.id != self._turn_id for message in turn.messages]
+        self._forget(gone, [fact for fact in self._every_fact if not fact.forgotten])
+
     def _forget_last(self) -> tuple[list["Fact"], list[MemoryPassage]]:
         session = self._memory.store.sessions.get(self._owner, self.session_id) if self.session_id else None
         last = [each for each in self.talk(session) if each.role == "user"][-1:] if session else []
         own = {each.message_id for each in last}
-        facts = [
-            fact for fact in (*self.facts, *self.superseded) if own & {source.message_id for source in fact.sources}
-        ]
+        facts = self._learned_from(own)
         if own:
             self._forget(own, facts)
         return facts, [] if facts else last
@@ -348,7 +421,12 @@ _AFTER_AGE = AnyLanguage(r"(?:<dialogue.held:age>)", flags=0)  # the word behind
 AMOUNT = AnyLanguage(r"\d.*|(?:<dialogue.held:amount>)", flags=0)  # behind a number other nouns are what is counted
 _BEFORE_TIME = AnyLanguage(r"(?:<dialogue.held:before_time>)", flags=0)
 _LABELLED = AnyLanguage(r"(?:<dialogue.held:label>)", flags=0)
-_DATED = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|:\d\d)|(?:1[5-9]|20)\d\ds?|\d{1,2}\.[0-5]\d")
+_DATED = re.compile(
+    r"\d{1,2}(?:st|nd|rd|th|am|pm|:\d\d)|(?:1[5-9]|20)\d\ds?|\d{1,2}\.[0-5]\d|\d{1,2}/\d{1,2}(?:/\d{2,4})?"
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_BORN = AnyLanguage(r"(?:<dialogue.held:born>)", flags=0)
+_RELATIVE_CLAUSE = AnyLanguage(r"(?:<dialogue.held:relative_clause>)", flags=0)
 _WHERE = AnyLanguage(r"(?:<dialogue.held:where>)", flags=0)  # the word before a place
 _FITTING = frozenset(("age", "amount", "number", "time"))
 _UNITS = {  # of a number, and in what is asked: "50 minutes" is no weight
@@ -378,7 +456,7 @@ DENIED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
 _WISH = AnyLanguage(r"\b(?:<dialogue.held:wish>)", flags=0)
 _INTENT = AnyLanguage(r"\b(?:<dialogue.held:intent>)", flags=0)
 _CLAUSE = AnyLanguage(r"[,.;:!?()]+\s|\s+(?:<dialogue.clause_words>)\s+|\s[-–]\s")
-_WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
+_WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _SENTENCE_START = re.compile(r"[.!?…:\"“«(]\s*$")
 NAMING = frozenset(("surname", "name", "person", "brand"))
 UNTYPED = frozenset(("", "reason"))
@@ -452,7 +530,7 @@ class MessageWords:
             if asked.own_name:
                 return own
             found = [at for at in found if not self._is_where(at)]
-            people = [*self.matching("kin"), *self._companions(asked)] if kind == "person" else []
+            people = [*self.matching("kin"), *self._companions(asked), *self._doers(asked)] if kind == "person" else []
             return list(dict.fromkeys([*(at for at in found if at not in own), *people]))
         if kind in _FITTING:
             fitting = [at for at in self.matching("time" if kind == "time" else "number") if self._fits(at, kind)]
@@ -490,6 +568,19 @@ class MessageWords:
         after = [at for at, word in enumerate(self.plain) if _BESIDE.fullmatch(word) and self.clauses[at] in told]
         near = sorted({at for one in after for at in range(one + 1, min(one + 1 + _COMPANION, len(self.plain)))})
         return [at for at in near if self.plain[at] not in small and not self.plain[at].isdecimal()]
+
+    def _doers(self, asked: MemoryQuestion) -> list[int]:
+        """The words that open a clause which goes on with words of the question: "Tim plays", "who plays the cello"."""
+        small, told = language(guess_language(self.text)).vocabulary.stop_words, self.heard(asked)
+        opens = (at for at, own in enumerate(self.clauses) if not at or self.clauses[at - 1] != own)
+        free = (at for at in opens if at not in told and self.plain[at] not in small and self.plain[at].isalpha())
+        return [at for at in free if not FIRST_PERSON.fullmatch(self.plain[at])]
+
+    def said_of(self, at: int) -> int:
+        """The clause that a word is said of: for a relative clause the one before it."""
+        own = self.clauses[at]
+        first = self.clauses.index(own)
+        return own - 1 if first and _RELATIVE_CLAUSE.fullmatch(self.plain[first]) else own
 
     def _is_where(self, at: int) -> bool:
         """Whether a word stands behind a preposition of place, or behind one and an article: "at the Derby depot"."""
@@ -549,7 +640,7 @@ class MessageWords:
             return not word[0].isdigit() or dated or named or (lone and _BEFORE_TIME.fullmatch(before) is not None)
         if kind == "age":
             if len(word) > 2 and word.isdigit():
-                return False
+                return _YEAR.fullmatch(word) is not None and any(map(_BORN.fullmatch, self.plain[max(0, at - 3) : at]))
             if _BEFORE_TIME.fullmatch(before) and not _UNITS["unit_time"][0].fullmatch(after):
                 return False  # "at 8, 12 and 4" tells no age
             return not after or _AFTER_AGE.fullmatch(after) is not None

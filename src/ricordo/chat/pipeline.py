@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.past import Past
-from ricordo.chat.question import TOLD, DialogueAct, dialogue_act, document_to_summarise
+from ricordo.chat.question import (
+    SMALL_TALK,
+    STOPS,
+    TOLD,
+    UNTAUGHT,
+    DialogueAct,
+    dialogue_act,
+    document_to_summarise,
+    folded,
+)
 from ricordo.chat.response import (
     STOPPED,
     ChatRequest,
@@ -42,9 +51,10 @@ from ricordo.chat.response import (
 from ricordo.documents.library import Library, Passage
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError, StoreError
+from ricordo.followups.parse import small_talk_languages
+from ricordo.languages.registry import codes, told_note
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.registry import told_note
-from ricordo.languages.text import followup_languages, language_of
+from ricordo.languages.text import followup_languages, guess_language, language_of
 from ricordo.limits import readable
 from ricordo.people.facts.learn import UNLEARNED
 from ricordo.prompt.compose import as_chunks
@@ -208,8 +218,8 @@ class Chat:
         metadata = dict(request.metadata)
         if isinstance(self.answerer, Reader):
             self.memory.settle_facts(request.user_id, FACTS_PATIENCE)
-            state.act = dialogue_act(readable(request.query))
-            if state.act.act == "forget" or state.act.only_asks:
+            state.act = self._act(request)
+            if state.act.act in UNTAUGHT or state.act.only_asks:
                 metadata[UNLEARNED] = True  # the reader obeys or answers it: learning leaves it alone
         try:
             state.turn = session.ask(request.query, turn_id=turn_id, metadata=metadata)
@@ -224,19 +234,47 @@ class Chat:
         state.record_time("load")
         return state
 
+    def _act(self, request: ChatRequest) -> DialogueAct:
+        """The act of a message; an order to stop something that the user once wished ends that wish."""
+        act = dialogue_act(readable(request.query))
+        stops = STOPS.match(folded(request.query)) if act.act in ("standing", "statement", "forget") else None
+        if stops and self.past(request.user_id, request.agent_id, "").wishes_about(
+            folded(request.query)[stops.end() :]
+        ):
+            return DialogueAct("end_wish", folded(request.query)[stops.end() :])
+        return act
+
     def language(self, query: str, session: "Session") -> str:
-        """The language of a question; where its words do not tell, that of the session, or else of the settings."""
-        if (told := _language_told(query)) is not None:
+        """The language of a question; where its words do not tell, that of the session or of the settings.
+
+        A first message is read by the forms of its words; a greeting that two languages share says nothing: then the
+        session before this one counts.
+        """
+        plain = folded(query)
+        greets = small_talk_languages(plain)
+        told = greets[0] if len(greets) == 1 else None if greets else _language_told(query)
+        if told is not None:
             return told
         try:
             with self.memory.store.without_waiting():
                 earlier = session.history(limit=EARLIER_ANSWERS)
+                if not earlier and (greets or not any(map(str.isalpha, plain))):
+                    earlier = self._talk_before(session)
+                elif not earlier and len(plain.split()) > 1 and guess_language(query) != codes()[0]:
+                    return guess_language(query)
         except StoreError:  # the question is answered without what was said before
             earlier = []
-        for turn in reversed(earlier):
+        for turn in sorted(earlier, key=lambda one: (one.metadata.get("act") in SMALL_TALK, -one.turn_number)):
             if (told := _language_told(f"{turn.query}\n{turn.response or ''}")) is not None:
                 return told
         return self.memory.settings.locale.code
+
+    def _talk_before(self, session: "Session") -> list[Turn]:
+        """The last turns of the session that the user had before this one."""
+        known = self.memory.sessions(user_id=session.user_id, limit=2)
+        before = next((each.id for each in known if each.id != session.id), None)
+        owner = Owner(self.memory.settings.tenant_id, session.user_id)
+        return list(self.memory.store.turns.page(owner, before, last=EARLIER_ANSWERS)) if before else []
 
     def _asked_before(self, state: _TurnState) -> "OpenTurn | None":
         """The turn of a request that is sent again without its session, which its sender may never have learned."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ricordo.followups.parse import FORGET_LAST, small_talk
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
-from ricordo.languages.text import fold, guess_language, sentences
+from ricordo.languages.text import as_told, familiar, fold, guess_language, in_full, sentences
 from ricordo.limits import readable
 from ricordo.people.facts import judge
 from ricordo.recall.evidence import snowball_stem, tokens
@@ -144,13 +144,19 @@ def _subject(text: str) -> dict[frozenset[str], SubjectWord]:
 
 
 Act = Literal[
-    "greeting", "thanks", "okay", "farewell", "remember", "forget", "standing",
+    "greeting", "thanks", "okay", "farewell", "feeling", "gladness", "hijack",
+    "remember", "forget", "forget_all", "end_wish", "standing", "wishes",
+    "repeat", "origin", "certainty", "no_translation", "no_other_words",
     "claim", "own_claim", "talk", "about_me", "about_you", "documents", "question", "statement",
 ]  # fmt: skip
-SMALL_TALK: frozenset[Act] = frozenset(("greeting", "thanks", "okay", "farewell"))
-COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "standing"))
-TOLD: frozenset[Act] = SMALL_TALK | COMMANDS | {"statement"}  # messages that ask for nothing
-STATED: frozenset[Act] = frozenset(("remember", "standing", "statement"))  # what the user said then is a source
+FEELINGS: frozenset[Act] = frozenset(("feeling", "gladness"))
+SMALL_TALK: frozenset[Act] = frozenset(("greeting", "thanks", "okay", "farewell", *FEELINGS))
+COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "forget_all", "end_wish", "standing"))
+LAST_ANSWER: frozenset[Act] = frozenset(("repeat", "origin", "certainty", "no_translation", "no_other_words"))
+_WHOLE: tuple[Act, ...] = ("hijack", "forget_all", "wishes", *sorted(FEELINGS | LAST_ANSWER))
+TOLD: frozenset[Act] = SMALL_TALK | COMMANDS | LAST_ANSWER | {"statement"}  # messages that ask the past for nothing
+UNTAUGHT: frozenset[Act] = LAST_ANSWER | {"hijack", "forget", "forget_all", "end_wish", "wishes"}  # nothing to learn
+STATED: frozenset[Act] = frozenset(("remember", "standing", "statement", *FEELINGS))  # what was said then is a source
 
 _ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)
 _ASKING_CLAUSE = AnyLanguage(r"(?:[,;:.!\n]|\s[-–—])\s*(?:<dialogue.asking_clauses>)[^,;:.!\n]*[.\s]*$", flags=0)
@@ -162,9 +168,20 @@ _FORGET = AnyLanguage(r"\W*(?:<dialogue.forget>)", flags=0)
 _STANDING = AnyLanguage(r"\W*(?:<dialogue.standing>)[:,]?\s*", flags=0)
 _OPENER = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[:,]?\s*")
 _YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
+_THIRD = AnyLanguage(r"\b(?:<dialogue.said_third>)\b", flags=0)
+_NO_SUBJECT = AnyLanguage(r"\W*(?:(?:<dialogue.said_leads>)\b[\s,.!?]*)*", flags=0)
+_SUBJECT_BEHIND = AnyLanguage(r"(?:<dialogue.said_behind>)", flags=0)
+STOPS = AnyLanguage(r"\W*(?:<dialogue.stops>)", flags=0)
+_LONGEST_WHOLE, _FARTHEST_CLAIM = 240, 40  # letters of a whole act, and before "you said"
+_SUBORDINATE = AnyLanguage(r"\W*(?:<dialogue.subordinate>)", flags=0)
+_THAT = AnyLanguage(r"\b(?:<dialogue.remember_that>)\W*$", flags=0)
+_WHOLE_ACTS = {act: AnyLanguage(rf"\W*(?:<dialogue.whole:{act}>)\W*", flags=0) for act in _WHOLE}
 _I_SAID = AnyLanguage(r"\b(?:<dialogue.user_said>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
-_ENDS = AnyLanguage(r"\b(?:<dialogue.wanted:first_said>|<dialogue.wanted:last_said>)", flags=0)
+_ENDS = AnyLanguage(
+    r"\b(?:<dialogue.wanted:first_said>|<dialogue.wanted:last_said>)|^\W*(?:<dialogue.how_often>|<dialogue.ever>)",
+    flags=0,
+)
 _ABOUT_YOU = AnyLanguage(r"\W*(?:<dialogue.about_you>)\W*", flags=0)
 _DOCUMENTS = AnyLanguage(r"\W*(?:<dialogue.wanted:documents>)\W*", flags=0)
 _SUMMARY = AnyLanguage(r"\b(?:<dialogue.wanted:summary>)\b", flags=0)
@@ -197,13 +214,21 @@ class DialogueAct:
         return self.act == "question" and not self.unclear and one_clause
 
 
+@lru_cache(maxsize=1_024)
 def dialogue_act(message: str) -> DialogueAct:
     """The act of a message."""
+    message = as_told(message)
     spelled = _spelled(message)
     plain = folded(spelled)
     small = small_talk(plain)
     if small is not None:
         return DialogueAct(small, message)
+    if rest := _beside_greeting(spelled):  # "hi, how are you? I'm Ben"
+        told = dialogue_act(rest)
+        return replace(told, content=message) if told.act == "statement" else told
+    short = plain if len(plain) <= _LONGEST_WHOLE else ""
+    if whole := next((act for act, form in _WHOLE_ACTS.items() if form.fullmatch(short)), None):
+        return DialogueAct(whole, message)
     if FORGET_LAST.fullmatch(plain):
         return DialogueAct("forget", "")
     if not plain.endswith("?") and (order := _FORGET.match(plain)):
@@ -220,19 +245,22 @@ def dialogue_act(message: str) -> DialogueAct:
     ):
         return DialogueAct("talk", message)
     wh = asks and _opens_with_wh(plain)
-    if not wh and (said := _YOU_SAID.search(plain)) and said.start() <= 40:
+    if not wh and (said := _assistant_said(plain)) and said.start() <= _FARTHEST_CLAIM:
         return DialogueAct("claim", message)
     if not wh and "?" in plain and _I_SAID.search(plain):
         return DialogueAct("own_claim", message)
-    if not plain.endswith("?"):
-        for act, pattern in (("remember", _REMEMBER), ("standing", _STANDING)):
-            if (order := pattern.match(plain)) and not (act == "remember" and _opens_with_wh(plain[order.end() :])):
-                rest = (
-                    _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(spelled, plain, order.end())
-                )
-                return DialogueAct(act, rest or message)  # type: ignore[arg-type]
+    for act, pattern in (("remember", _REMEMBER), ("standing", _STANDING)):
+        order = pattern.match(plain)
+        asked = order and len(order[0].split()) > 2 and _THAT.search(order[0])  # "can you remember that …?"
+        if not order or (plain.endswith("?") and not asked):
+            continue
+        if act == "standing" or not _opens_with_wh(plain[order.end() :]):
+            rest = _OPENER.sub("", message).strip(" ,.") if act == "standing" else _rest(spelled, plain, order.end())
+            return DialogueAct(act, rest.rstrip("?") or message)  # type: ignore[arg-type]
     if "?" in plain:
         return DialogueAct("question", message)
+    if _SUBORDINATE.match(plain) or (not wh and _YOU_SAID.search(plain)):  # what another said is told
+        return DialogueAct("statement", message, FIRST_PERSON.search(plain) is not None)
     formed = asks or _TELL.match(plain) or _ASKING_CLAUSE.search(plain)
     odds = (judge.asks(spelled) if " " in plain else 0.0) + (_FORMED if formed else -_FORMED)
     if plain.endswith((".", "!")) or _TELLING.match(plain):  # who writes stops writes question marks too
@@ -265,7 +293,23 @@ def document_to_summarise(message: str, titles: Mapping[str, str]) -> str | None
 
 def asks_for_answers(message: str) -> bool:
     """Whether a question wants to know what the assistant said."""
-    return _YOU_SAID.search(folded(message)) is not None
+    return _assistant_said(folded(message)) is not None
+
+
+def _assistant_said(plain: str) -> re.Match[str] | None:
+    """Where a message says that the assistant said something; «il dottore mi ha detto» has another subject."""
+    said = _YOU_SAID.search(plain)
+    if said and _THIRD.search(said[0]):
+        alone = said.start() <= _FARTHEST_CLAIM and _NO_SUBJECT.fullmatch(plain[: said.start()])
+        return said if alone and not _SUBJECT_BEHIND.match(plain[said.end() :]) else None
+    return said
+
+
+def _beside_greeting(message: str) -> str:
+    """What a message says beside questions that only greet; empty if it holds no such question."""
+    said = [message[start:end].strip() for start, end in sentences(message, chat=True)]
+    left = [each for each in said if not (each.endswith("?") and small_talk(folded(each)) is not None)]
+    return " ".join(left) if len(left) < len(said) else ""
 
 
 def _opens_with_wh(plain: str) -> bool:
@@ -275,7 +319,7 @@ def _opens_with_wh(plain: str) -> bool:
 
 def _rest(message: str, plain: str, start: int) -> str:
     """The end of the message that corresponds to the end of its folded form."""
-    return message.strip()[-(len(plain) - start) :].strip(" .") if start < len(plain) else message
+    return message.strip()[-(len(plain) - start) :].strip(" .?") if start < len(plain) else message
 
 
 # What an answer must hold, tried in this order; then more exactly, where a number or a time is wanted.
@@ -398,7 +442,8 @@ def _slips(known: "tuple[Language, ...]") -> dict[str, str]:
 
 
 def _spelled(message: str) -> str:
-    """A message with a question word among its first words put right: "waht", "ke", "qnt"."""
+    """A message as to a friend, spelled out, its first question word put right: "waht", "ke", "qnt"."""
+    message = in_full(familiar(message), guess_language(message))
     slips, end, parts = _slips(languages()), 0, list[str]()
     for found in islice(_OPENING_WORD.finditer(message), _MOST_LEADING):
         parts += (message[end : found.start()], slips.get(found[0].lower(), found[0]))

@@ -8,14 +8,14 @@ costs more than a missed one, because it brings an old topic into a new question
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Literal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Literal
 
 from ricordo.followups.anaphora import ellipsis, general_nouns, pronouns
 from ricordo.followups.ordinals import label_sequence, places, whole_message
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.registry import AnyLanguage, Words
+from ricordo.languages.registry import AnyLanguage, Words, all_words, languages
 from ricordo.languages.text import (
     Token,
     WordSpans,
@@ -29,6 +29,9 @@ from ricordo.languages.text import (
     stem,
     written_out,
 )
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import DialogueWords
 
 _MARKS = frozenset(",.;:!?…")
 _LONGEST_REQUEST = 12
@@ -51,8 +54,10 @@ _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](
 
 
 SmallTalk = Literal["greeting", "thanks", "okay", "farewell"]
-_LONGEST_SMALL_TALK = 9  # words
+_LONGEST_SMALL_TALK, _MISSPELT = 14, 3  # words
 _CLAUSE = re.compile(r"[,.!?;:()…\-]+(?:\s|$)|\n| (?:and|e) ")  # of lines with single blanks
+_EDGES, _DOUBLED = re.compile(r"^\W+|\W+$"), re.compile(r"(\w)\1+")
+_LEAVING = AnyLanguage(r"(?:<dialogue.leaving>)", flags=0)
 _OKAYS, _TAIL = r"(?:(?:<dialogue.okays>)\s+)*", r"(?:\s+[^\W\d]+){0,2}"  # "ok bye", "thanks a lot"
 _SMALL_TALK: dict[SmallTalk, AnyLanguage] = {
     "farewell": AnyLanguage(rf"{_OKAYS}(?:<dialogue.farewells>){_TAIL}", flags=0),
@@ -270,9 +275,46 @@ def small_talk(plain: str) -> SmallTalk | None:
     if len(plain.split()) > _LONGEST_SMALL_TALK:
         return None
     lines = "\n".join(" ".join(line.split()) for line in plain.splitlines())
-    clauses = [clause for part in _CLAUSE.split(lines) if part and (clause := part.strip(" '\""))]
+    clauses = [clause for part in _CLAUSE.split(lines) if (clause := _EDGES.sub("", part))]
     acts = [next((act for act, form in _SMALL_TALK.items() if form.fullmatch(each)), None) for each in clauses]
-    return next((act for act in _MOST_TELLING if act in acts), None) if None not in acts else None
+    leaving = next((at for at, each in enumerate(clauses) if _LEAVING.match(each)), len(clauses))
+    others = [act for at, act in enumerate(acts) if at != leaving]
+    if None not in acts[:leaving] and leaving < len(clauses) and "farewell" in others:
+        return "farewell"  # "goodbye, I must go and put the kettle on"
+    if None in acts:
+        mended = _greeted(plain) if len(plain.split()) <= _MISSPELT else plain
+        return small_talk(mended) if mended != plain else None
+    return next((act for act in _MOST_TELLING if act in acts), None)
+
+
+def small_talk_languages(plain: str) -> tuple[str, ...]:
+    """The codes of the languages whose greetings, thanks or farewells a message holds, or which it agrees in.
+
+    Empty for a message that does more.
+    """
+    if small_talk(plain) is None:
+        return ()
+    mended = _greeted(plain)
+    known = [(each.code, each.dialogue) for each in languages()]
+    greets = tuple(code for code, words in known if _greeting_of(words).search(mended))
+    return greets or tuple(code for code, words in known if re.match(rf"\W*(?:{words.okays})\b", mended))
+
+
+@cache
+def _greeting_of(words: "DialogueWords") -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{words.greetings}|{words.thanks}|{words.farewells})\b")
+
+
+def _greeted(plain: str) -> str:
+    """A short message with words put right that are those of a greeting, with letters swapped, doubled or missing."""
+    known = [(_DOUBLED.sub(r"\1", word), word) for word in all_words("dialogue.greeting_words")]
+
+    def right(found: re.Match[str]) -> str:
+        said = _DOUBLED.sub(r"\1", found[0])
+        swaps = {said, *(said[:at] + said[at + 1] + said[at] + said[at + 2 :] for at in range(1, len(said) - 1))}
+        return next((word for single, word in known if single in swaps), found[0])
+
+    return _WORD.sub(right, plain)
 
 
 def closes(line: WordSpans, language: FollowUpWords) -> bool:

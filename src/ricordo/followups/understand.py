@@ -22,7 +22,7 @@ from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationOption, 
 from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import Rewriter
 from ricordo.languages.registry import languages
-from ricordo.languages.text import followup_languages, language_of
+from ricordo.languages.text import familiar, followup_languages, language_of
 from ricordo.records.turns import LOOKBACK, Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
@@ -81,13 +81,14 @@ def understand(
         return Understanding()
     turns = [turn for turn in recent if not (turn.is_open and turn.query == question)]
     further = None if find is None else lambda words: [past_turn(turn) for turn in find(words)]
-    meaning = resolve(question, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
+    told = familiar(question)
+    meaning = resolve(told, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
     if meaning.candidates:
         patience = engine.settings.clarification_timeout
         asked = ask(question, meaning.candidates, language=meaning.language, now=now, patience=patience)
         states.put(key_of(scope), asked)
         return Understanding(clarification=asked)
-    standalone = meaning.standalone if meaning.standalone != question else ""
+    standalone = meaning.standalone if meaning.standalone != told else ""
     by_rules = rewriter is not None and bool(meaning.references) and meaning.rewritten_by == "rules"
     return Understanding(standalone, meaning.resolved, degraded=(RULES_WROTE,) if by_rules else ())
 
@@ -156,12 +157,23 @@ def _fixed_sentences(quotes: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     whole_answers: list[str] = []
     fixed: list[str] = []
     for own in (each.reader for each in languages()):
-        alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell)
-        told = (own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said)
+        alone = (own.greeting, own.greeting_name, own.thanks, own.okay, own.farewell, own.feeling, own.gladness)
+        told = (
+            own.noted, own.remembered, own.standing, own.forgotten, own.nothing_to_forget, own.never_said,
+            own.forget_all, own.all_forgotten, own.no_wishes, own.no_origin, own.no_translation, own.no_other_words,
+            own.mentions,
+        )  # fmt: skip
         none = (*_refusals(own), own.unsure, own.no_more, own.no_talk)
         whole = () if quotes else (own.you_said, own.talk_user, own.known_line)
         quoting = (own.you_said, own.i_said, own.confirmed, own.nearest)
-        leads = (own.opening, own.both, own.talk, own.known, *(each.split("{quote}")[0] for each in quoting))
+        leads = (
+            own.opening,
+            own.both,
+            own.talk,
+            own.known,
+            own.wishes,
+            *(each.split("{quote}")[0] for each in quoting),
+        )
         whole_answers += alone
         fixed += (*told, *none, *whole, *leads)
     joined = (

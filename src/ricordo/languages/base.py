@@ -69,6 +69,7 @@ class Vocabulary:
     source_labels: str
     articles: Words
     elided_articles: Words  # joined to the noun by an apostrophe: "l'acqua"
+    spelled_out: Mapping[str, str]  # words written in haste or without their apostrophe, and as they are written
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,6 +170,8 @@ class ReaderPhrases:
     thanks: str
     okay: str
     farewell: str
+    feeling: str
+    gladness: str
     nothing_yet: str
     nothing_held: str
     titles: str  # above or before the titles of the documents; {count}, {titles}
@@ -178,6 +181,10 @@ class ReaderPhrases:
     standing: str
     forgotten: str
     nothing_to_forget: str
+    forget_all: str  # asks to confirm it
+    all_forgotten: str
+    wishes: str
+    no_wishes: str
     # Quotes: of the user, of an earlier answer; a claim about the past that a quote bears out, or does not.
     you_said: str
     i_said: str
@@ -194,6 +201,13 @@ class ReaderPhrases:
     talk_assistant: str
     no_talk: str
     no_item: str  # what "the second one" refers to is unknown
+    mentions: str  # how many messages speak of something: `{number}`
+    # The last answer: where it came from and that it is only quoted, `{names}`; what the reader cannot do with it.
+    origin: str
+    no_origin: str
+    certainty: str
+    no_translation: str
+    no_other_words: str
     known: str
     known_line: str
     fallback: str
@@ -275,6 +289,34 @@ class DialogueWords:
     # Words that exclude each other, as "open / close": what is told with one answers no question with the other.
     opposites: str = ""
     statement_openings: str = ""  # beginnings of statements without a question mark ("my sister, who lives in Rome, …")
+    # Polite forms and the familiar ones that they stand for: how an order opens, and inside a question; what may stand
+    # before such an order, and the polite orders that ask to be told something.
+    polite: Mapping[str, str] = field(default_factory=dict)
+    polite_within: Mapping[str, str] = field(default_factory=dict)
+    polite_leads: str = ""
+    polite_requests: str = ""
+    # A verb of `assistant_said` in the third person, words that may stand before it, and a subject behind it.
+    said_third: str = ""
+    said_leads: str = ""
+    said_behind: str = ""
+    # What makes a statement a question that asks nothing: before it ("did you know that"), behind it ("you know?").
+    telling: str = ""
+    telling_tags: str = ""
+    subordinate: str = ""  # the opening of a statement that looks like a question: "when I was a girl"
+    remember_that: str = ""  # the end of an order to remember that tells what
+    # Leave-taking that goes on ("I must go and …"), words of greetings that may be misspelt, an order to end a wish,
+    # a yes to what was asked for, acts of a whole message, points that a summary may have, words for a question and
+    # for a message of the user's, and how often or whether ever something was mentioned.
+    leaving: str = ""
+    greeting_words: Words = frozenset()
+    stops: str = ""
+    confirms: str = ""
+    whole: Mapping[str, str] = field(default_factory=dict)
+    points: str = ""
+    asked_one: str = ""
+    message: str = ""
+    how_often: str = ""
+    ever: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -378,9 +420,19 @@ class FactWords:
     # Words after which an opener opens no clause ("I can", "io so"); alternatives: openers that may only join nouns.
     bound: Words
     joins: str
-    # Alternatives: pronouns of other persons at the opening of a clause; words before one who belongs to the user.
+    # Alternatives: pronouns of other persons at the opening of a clause, of a thing, and of one that something is done
+    # to; words before one who belongs to the user, and what may stand before the noun for them ("best friend").
     other_pronouns: str
-    # Alternatives: a name is told without a word of the first person ("Ann here").
+    bare_subjects: str
+    object_first: str
+    kin_adjectives: str
+    # Alternatives: a name is told with a verb of the first person, and statements that may follow it without a mark;
+    # a name is told without a word of the first person ("Ann here").
+    introduces: str
+    run_ons: str
+    apposed: tuple[str, ...]  # how what stands behind a name without a verb is told: "I'm {}"
+    requests: str  # a wish for help now
+    promised: str  # what the assistant said or promised
     introductions: str
     # Alternatives: how a letter closes before the name, and thanks, after which the name stands on a line of its own;
     # a wish to sign as one, and that it is the user; the sentence that such a name stands for.
@@ -413,6 +465,8 @@ class FactWords:
     wish_lengths: str
     wish_units: str
     wish_marks: str
+    wish_sources: str
+    wish_spelling: str
     # Alternatives: words by which a wish is for all later answers, wherever they stand in its sentence.
     for_good: str
     # Alternatives: the polite opening of a wish ("you can"); verbs of wishing, and of what others want, say or must do;
@@ -427,9 +481,8 @@ class FactWords:
     announcements: str
     everything: str
     command_words: Words
-    # How a clause in the first person is retold: spellings to write out first, words for the second and the third
-    # person, verbs of the first person in both, and words that forbid it (keys `second`, `third`).
-    spelled_out: Mapping[str, str]
+    # How a clause in the first person is retold: words for the second and the third person, verbs of the first person
+    # in both, and words that forbid it (keys `second`, `third`).
     subjects: Words
     reflexives: Mapping[str, str]
     before_verbs: str
@@ -440,8 +493,11 @@ class FactWords:
     third_verbs: Mapping[str, str]
     verbs_and_nouns: Words  # of those: verbs that are nouns too ("lavoro"), or forms of others ("sono")
     not_retold: Mapping[str, LazyPattern]
-    # Alternatives before the time since when something holds ("since March").
+    # Alternatives before the time since when something holds ("since March"); what the thing before it is called.
     since: str
+    states: str  # verbs of a state that can be of one amount at a time
+    starting: str  # before the day from which it will
+    names_it: str
     # Words by which a clause leans on the one before it: prepositions, and others that open no statement.
     leaning: Words
     # Goals that are one word; alternatives that announce a deadline, and how a fact says it.

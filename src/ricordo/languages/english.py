@@ -87,6 +87,12 @@ knife knives, leaf leaves, wolf wolves
     number_signs=words("no nos"),
     articles=words("the a an"),
     elided_articles=frozenset(),
+    spelled_out=pairs(
+        """im = I'm, ive = I've, id = I'd, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll = I'll, w = with, luv = love, thats = that's, hes = he's, shes = she's,
+        theyre = they're, youre = you're, weve = we've, whats = what's, wats = what's, whos = who's, wheres = where's, whens = when's, wens = when's,
+        hows = how's, theres = there's, dont = don't, doesnt = doesn't, didnt = didn't, cant = can't, isnt = isn't, arent = aren't, wasnt = wasn't, werent =
+        weren't, havent = haven't, hasnt = hasn't, hadnt = hadn't, wont = won't, wouldnt = wouldn't, couldnt = couldn't, shouldnt = shouldn't"""
+    ),
 )
 
 CALENDAR = base.Calendar(
@@ -742,7 +748,7 @@ _REACH = (
 
 _FACT_PATTERNS = (
     FactPattern("name", r"(?:my (?:first |full )?name(?: is|'s)|i'm called|i am called|name's) (?P<x>[^\d]+)", "Is called {x}", "name", x="person", confidence=0.98),
-    FactPattern("name", r"(?:i'm|i am|this is) (?P<x>[^\d]+)", "Is called {x}", "name", x="proper", confidence=0.85, greeted=True),
+    FactPattern("name", r"(?:i'm|i am|this is|it's) (?P<x>[^\d]+)", "Is called {x}", "name", x="proper", confidence=0.85, greeted=True),
     # Places
     FactPattern("place", r"i (?:no longer live in|don't live in|do not live in) (?P<x>.+?)(?: any ?more)?", "No longer lives in {x}", "place:home", x="place"),
     FactPattern("place", rf"{_I} live (?P<y>in|near|close to|just outside|outside) (?P<x>.+)", "Lives {y} {x}", "place:home", x="place", y="folded"),
@@ -759,6 +765,7 @@ _FACT_PATTERNS = (
     FactPattern("date", rf"i was born (?P<x>{DAY})", "Birthday: {x}", "date:birthday", x="yearly"),
     FactPattern("date", rf"(?:i have|i've got|i've|i got|i'm taking|i am taking|i'm having|i have to take) (?P<y>(?:an? |my |the )?(?:[\w-]+ ){{0,3}}{_EXAM}) (?P<x>{DAY})", "Has {y} on {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<y>(?:my |the )(?:[\w-]+ ){{0,3}}{_EXAM})(?: is| will be| takes place| has been moved to| was moved to| got moved to| is scheduled for|'s) ?(?P<x>{DAY})", "Has {y} on {x}", "date:{y}", x="day", y="thing"),
+    FactPattern("date", r"i was born in (?P<x>(?:19|20)\d\d)", "Was born in {x}", "date:birthyear", x="counted"),
     # Goals
     FactPattern("goal", rf"i no longer (?:want|plan|intend) to (?P<x>{_REACH}\b.*)", "No longer wants to {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"i (?:don't|do not) (?:want|plan|intend) to (?P<x>{_REACH}\b.*?) any ?more", "No longer wants to {x}", "goal:{x}", x="wish"),
@@ -788,7 +795,7 @@ _FACT_PATTERNS = (
     FactPattern("relation", rf"(?:i have|i've got) (?P<x>(?:an?|one|two|three|four|five|\d) (?:(?:little|big|older|younger|twin|small|baby) )?(?:{_KIN}|sisters|brothers|sons|daughters|kids|children|dogs|cats|siblings)(?: and (?:an?|one|two|three|four|\d) (?:(?:little|big|older|younger|twin) )?(?:{_KIN}|sisters|brothers|sons|daughters|dogs|cats))?)", "Has {x}", "", x="counted"),
     FactPattern("relation", rf"{_IM} (?P<x>an only child)", "Is {x}", "relation:siblings", x="counted"),
     # The rest
-    FactPattern("other", rf"{_IM} (?P<x>[1-9]\d?)(?: years old| years of age| yo| y/o|)", "Is {x} years old", "age", x="age", confidence=0.95),
+    FactPattern("other", rf"{_IM} (?P<x>[1-9]\d?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?)(?: years old| years of age| yo| y/o|)", "Is {x} years old", "age", x="age", confidence=0.95),
     FactPattern("other", rf"(?:{_IM} in|{_IM} a student in) (?:the )?(?P<x>(?:\d{{1,2}}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth) grade|year \d{{1,2}}|grade \d{{1,2}}|(?:middle|high|primary|elementary|secondary|med|medical|law|grad|graduate) school|sixth form|my (?:first|second|third|fourth|final|last|junior|senior|freshman|sophomore) year(?: (?:of|at) [\w ]+)?|college|university)", "School year: {x}", "class", x="year"),
     FactPattern("other", rf"{_IM} (?P<x>an? (?:\w+[ -])?(?:freshman|sophomore|junior|senior|first|second|third|final|undergraduate|graduate|phd)[ -](?:year )?student|an? (?:high school|college|university|first-year|second-year|third-year|final-year|phd|medical|law|nursing|engineering|undergraduate|graduate) student|an? (?:freshman|sophomore)(?: in (?:college|high school))?)", "Is {x}", "class", x="counted"),
     FactPattern("other", rf"{_I} work as (?P<x>an? .+)", "Works as {x}", "job", x="thing"),
@@ -911,6 +918,11 @@ FACTS = base.FactWords(
     ),
     bound=words("i you we they he she it to not dont cant a an the my your his her that's thats"),
     joins=r"and|or",
+    promised=r"(?:you|u|ya) (?:had |have |'d |'ve |did )?(?:promised?|said|told|swore|were going to)|you(?:'d|'ve) (?:promised|said|told)",
+    requests=r"(?:please )?help (?:me|us)\b",
+    introduces=r"i'm|im|i am|my name is|my name's",
+    apposed=("I'm {}", "I'm a {}"),
+    run_ons=r"(?:n )?(?:i'm|im|i am|i've|ive|i (?:live|work|study|go|have|got|like|love|luv|hate|play|do|come|am)|my)",
     introductions=(
         r"(?:it'?s )?\w+ (?:here|speaking|again)|this is|name'?s?|^(?:nan|gran|granny|grandad|grandma|grandpa|mum|mom|mam|dad|hubby)(?:'?s)?"
         r"|^(?:absolutely |totally |completely )?(?:cannot|can't|cant|obsessed|addicted|allergic|hooked|been|moved|quit|saving|turning|living|working)"
@@ -925,10 +937,13 @@ FACTS = base.FactWords(
     has_character="Has a character in {game}",
     slips=r"no,? wait(?:,? sorry)?|wait,? no|sorry,? no|(?:er|uh|um),? no|scratch that|or rather|i mean",
     other_pronouns=r"he|she|he's|she's|hes|shes",
+    bare_subjects=r"it|it's|its(?= (?:\d|on|at|in|called|the|an?)\b)|that's|thats",
+    object_first=NOTHING,
+    kin_adjectives=r"best|little|big|old(?:er)?|elder|young(?:er)?|twin|new|late|dear|ex|former|only|good|close",
     possessives=r"my|our",
     clause_leads=(
         r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hiya|yo|hello|hey|um|uh|oh|just so you know"
-        r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact"
+        r"|remember that|please remember|note that|ugh|lol|haha|phew|yay|honestly|actually|tbh|in fact|wait|omg|wow|sorry|yes|yeah|no,|again|(?:cancel|scratch|correct) (?:that|it):?"
     ),
     remember=(
         r"(?:please |pls |plz |can you |could you |would you )*(?:remember(?! (?:when|how|the time|to|what|who|where|last|me))|keep (?:it )?in mind"
@@ -972,24 +987,24 @@ FACTS = base.FactWords(
     standing_openers=(
         r"(?:(?:from|as of|starting) (?:now|today)|from here)(?: on(?:wards?)?)?(?: out)?|going forward|henceforth|in future"
     ),
-    wish_languages=rf"in (?:{_LANGUAGE}|welsh|irish|latin|danish|norwegian|finnish|scots)",
+    wish_languages=rf"(?:in|to) (?:{_LANGUAGE}|welsh|irish|latin|danish|norwegian|finnish|scots)",
     wish_lengths=r"short\w*|brief\w*|long\w*|lines?|sentences?|paragraphs?|words|concise\w*|detail\w*",
     wish_units=r"metric|imperial|celsius|fahrenheit|kilos?|pounds|miles|kilomet\w+|km|grams|ounces|inches|feet|cups",
     wish_marks=r"emojis?|smileys?|bullets?|bullet points?|lists?|tables?",
+    wish_sources=r"cit(?:e|es|ing|ations?)|sources?|references?|quot(?:e|es|ing|ations?)",
+    wish_spelling=r"spell\w*|(?:british|american) english",
     everything=r"everything|anything|all",
     command_words=words(
         """forget remember about that what i told tell said say you your my me please everything anything all the thing things delete erase remove drop scrap
-        memory notes ever know knew mentioned mention bit part stuff earlier before wipe strike unlearn from with was were have had it this"""
+        memory notes information info details ever know knew mentioned mention bit part stuff earlier before wipe strike unlearn from with was were have had it this"""
     ),
     trails=r"by the way|btw|lol|haha\w*|tbh|mind you",
-    spelled_out=pairs(
-        """im = I'm, ive = I've, id = I'd, dont = don't, cant = can't, i = I, i'm = I'm, i've = I've, i'd = I'd, i'll = I'll, w = with, doesnt = doesn't, didnt
-        = didn't, thats = that's, hes = he's, shes = she's, isnt = isn't, wasnt = wasn't, havent = haven't, hasnt = hasn't, wont = won't, wouldnt =
-        wouldn't, couldnt = couldn't"""
-    ),
     subjects=words("i"),
     reflexives={},
-    before_verbs=NOTHING,
+    before_verbs=(
+        r"and|n|or|but|so|that|when|whenever|where|wherever|while|if|because|cos|cuz|since|as|until|till|before|after|than|what|which|who|whom|how|why"
+        r"|whether|though|although|once|unless|not|think|thought|believe|hope|know|knew|guess|feel|say|said|sure|told|mean|wish|decided|learnt|found"
+    ),
     adverbs=(
         r"also|still|usually|always|just|really|never|only|mostly|often|now|currently|sometimes|generally|already|rarely"
         r"|barely|mainly|actually|recently|finally|normally|hardly|even|both|no|longer"
@@ -1012,6 +1027,9 @@ FACTS = base.FactWords(
         ),
     },
     since=r"since|from|as of",
+    states=r"(?:they )?(?:has|have|is|are|weighs|earns|pays|costs|measures|works|sleeps|needs)",
+    starting=r"from|as of|starting(?: on)?",
+    names_it=r"(?:it's|its|it is|they're|theyre|(?:he|she)(?: is|'?s)) called\b",
     leaning=words(
         """of at with without for on in from to by near until till til about after before during between per than like
         or nor then plus around under over into onto within across among"""
@@ -1115,6 +1133,8 @@ READER = base.ReaderPhrases(
     thanks="You're welcome.",
     okay="All right.",
     farewell="Goodbye, until next time.",
+    feeling="I'm sorry to hear that. If you want to tell me more, I'm here.",
+    gladness="I'm glad to hear that!",
     nothing_yet="I answer from your documents and from what you tell me. Add a document or tell me something about yourself.",
     titles="Documents in the material: {count}.\n{titles}",
     nothing_held="I hold nothing yet that could answer this. The material holds no answer: add a document, or tell me about yourself and what you want me to remember, and I can answer from that.",
@@ -1123,6 +1143,10 @@ READER = base.ReaderPhrases(
     standing="From now on: {quote}. To undo it, tell me to forget it.",
     forgotten="Forgotten: {quote}. I no longer use what you told me about it.",
     nothing_to_forget="I find nothing about that, so there is nothing to forget.",
+    forget_all="I would forget all that I learned from you and quote nothing of what you said until now. Say “yes” to confirm; anything else leaves it as it is.",
+    all_forgotten="Forgotten: all that I learned from you. I no longer quote what you said until now. The conversations stay stored until you erase them: “Erase everything of me” on the page, or `ricordo erase`.",
+    wishes="What you want of all my answers:",
+    no_wishes="There is no instruction of yours that I keep.",
     you_said="You said ({day}): “{quote}”",
     i_said="I said ({day}): “{quote}”",
     confirmed="Yes, I said so ({day}): “{quote}”",
@@ -1137,6 +1161,12 @@ READER = base.ReaderPhrases(
     talk_assistant="- I: “{quote}”",
     no_talk="I find no conversation of that time or about that.",
     no_item="I do not know which one you mean: I have named nothing to choose from.",
+    mentions="Messages of yours that speak of it: {number}.",
+    origin="My last answer came from: {names}",
+    no_origin="My last answer quoted nothing, so it has no source.",
+    certainty="I only quote, and cannot check whether it is true. My last answer came from: {names}",
+    no_translation="I cannot translate: I quote what is there, in its own language.",
+    no_other_words="I can only quote, not explain in other words. Name the word or the point that is unclear, and I look for what is said of it.",
     known="What I know about you, in your own words:",
     known_line="“{quote}” ({day})",
     fallback="The model did not answer; this answer is quoted by the built-in reader.",
@@ -1168,21 +1198,21 @@ _TRADES = (
 )
 DIALOGUE = base.DialogueWords(
     greetings=(
-        r"hi+|hello+|hey+a?|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up|what's up|sup|it's me(?: again)?|nice to meet you|are you there"
-        r"|you there|how(?:'s| is| are|'re) (?:you|it going|things|your day)(?: (?:doing|going|today))*"
+        r"i hope (?:you(?:'re| are)|u r|all is|everything(?:'s| is)) (?:doing |very |keeping )*(?:well|fine|ok(?:ay)?|good)|hi+|hello+|hey+a?|hiya|howdy|yo|(?:good )?(?:morning|evening|afternoon)|good day|greetings|wass?up|what's up|sup|it's me(?: again)?|nice to meet you|are you there"
+        r"|you there|how(?:'s| is| are|'re| r) (?:you|u|it going|things|your day)(?: (?:doing|going|today))*"
     ),
     thanks=(
         r"(?:many )?thanks?(?: you)?(?: (?:a (?:lot|bunch|million)|ever|so|very|much|again|indeed|kindly|all|everyone|anyway))*"
         r"(?: for (?:(?:the|your|all the|all your|that|this)(?: \w+){0,2}|everything|asking|nothing|helping(?: me)?(?: out)?))?"
-        r"|thx|ty|cheers|much appreciated|you(?:'re| are) (?:a |an |the )?(?:star|best|legend|lifesaver|life saver|gem|angel|hero|genius|saint|treasure|great|amazing|brilliant)"
+        r"|thx|ty|cheers|much appreciated|(?:(?:thx|ty|thanks|thank (?:you|u)) )?(?:you(?:'?re| are)|ur|u r|u are) (?:so |very |too |really |most )?(?:a |an |the )?(?:kind|sweet|helpful|nice|lovely|star|best|legend|lifesaver|life saver|gem|angel|hero|genius|saint|treasure|great|amazing|brilliant)"
     ),
     farewells=(
         r"bye+|bye bye|goodbye|good ?night|night|see (?:you|ya)|take care|(?:talk|catch) (?:to )?(?:you )?(?:soon|later)|later|ttyl|cya|until (?:tomorrow|next time)"
         r"|(?:i )?(?:gotta|got to|have to|must|need to) (?:go|run)(?: now)?\Z|have a (?:nice|good|great|lovely) (?:day|one|evening|night|weekend)"
     ),
     okays=(
-        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|(?:i )?got it|i see|makes sense|understood|noted|good to know|will do|sorry|al(?:l ?)?right(?: then)?|right|fine|sure|nice|lovely|brilliant|(?:nice|good) one|fair enough|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|that(?:'s| is"
-        r"|'ll be) all(?: for (?:now|today))?"
+        r"ok(?:ay|ie)?(?: then)?|k|great|perfect|cool|(?:i )?got it|i see|makes sense|understood|noted|good to know|will do|sorry|al(?:l ?)?right(?: then)?|right|fine|sure|nice|lovely|brilliant|(?:nice|good) one|fair enough|yes|yeah|yep|no|nope|lol|haha+|wow|phew|ugh|well|anyway|so|wrong (?:person|chat|number|window)|that(?:'s| is"
+        r"| will be|'ll be) all(?: for (?:now|today))?"
     ),
     question_openings=(
         r"(?:(?:and|so|but|ok|hey|hi|hello|um+|er|please|sorry|right|also)\b[ ,]*)*(?:(?:in|at|on|to|for|from|with|by|of|about|until|since) )?(?:were (?=do\b|does\b|did\b)|what|whats|what's|wat|wot|wats|which|wich|wen|wens"
@@ -1205,7 +1235,7 @@ DIALOGUE = base.DialogueWords(
         r"(?:please |can you |could you |hey |ok )*(?:remember|don't forget|do not forget|keep in mind|bear in mind|make a note|take note|note down|note|write down"
         r"|save)(?: please)?(?: (?:that|this|of))?[:,]? "
     ),
-    forget_last=r"(?:please |ok |no |actually )*(?:forget|delete|erase|scratch|unlearn)(?: about)? (?:that|this|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|the last (?:thing|bit))(?: please)?",
+    forget_last=r"(?:please |ok |no |actually )*(?:forget|delete|erase|scratch|unlearn|undo|revert|take back)(?: about)? (?:that|this|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|the last (?:thing|bit))(?: please)?",
     forget=(
         r"(?:please |can you |could you |ok )*(?:forget|delete|erase|stop remembering|don't remember|scratch|remove from (?:your )?memory)(?: (?:that|about|the (?:bit"
         r"|thing|part|fact) (?:about|that)))? "
@@ -1215,6 +1245,61 @@ DIALOGUE = base.DialogueWords(
         r"|(?:please )?(?:answer|write|reply) (?:briefly|in short|shortly))\b"
     ),
     first_person=r"i|i'm|im|i've|ive|i'd|i'll|my|mine|me|we|we're|we've|our|us",
+    telling=(
+        r"(?:(?:did|do) (?:you|u) (?:even )?know (?:that (?=\w+ \w+ \w)|(?=(?:i|i'm|im|i've|we|we're)\b)|(?=(?:my|our) (?:\w+ ){1,3}(?:is|are|was|were|has|have|had|can|does|did|will|won|got|went|lives|works|loves"
+        r"|hates|plays)\b))|(?:can|would) (?:you|u) believe (?:that )?(?=(?:i|i'm|i've|my|we|our)\b)|(?:guess what|(?:you|u) know what)\W+(?=(?:i|i'm|im|i've|my|we|we're|our)\b))"
+    ),
+    telling_tags=r"(?:you|u|ya|y'?all) know|would (?:you|u) believe (?:it|that)|(?:can|could) (?:you|u) believe (?:it|that|this)|believe it or not|imagine that|(?:and|what about|how about) (?:you|u)",
+    subordinate=r"when (?:i|we) (?:was|were)(?: \S+){3}(?!.*\b(?:what|who|where|which|how)\b)|which (?:is|are|was|were) .*\b(?:btw|by the way)\W*$",
+    remember_that=r"that",
+    leaving=r"(?:i |now i |well i |right i )?(?:must|have to|gotta|got to|need to|should|'d better|better|'ll|will) (?:go|run|dash|be off|leave|get going)\b|i(?:'m| am) off\b|off to\b",
+    greeting_words=words("hello morning evening afternoon thanks thank goodbye"),
+    stops=r"(?:please |you can |could you |ok |now )*(?:stop|quit|no need to|(?:don't|do not|you don't) (?:need|have) to|disregard|ignore|drop|cancel|undo)\b(?: about)?",
+    confirms=r"(?:yes|yep|yeah|i confirm|confirm(?:ed)?|go ahead|do it|(?:i'm |i am )?sure)(?:[ ,.!]+(?:please|do(?: it| so)?|go ahead|delete|forget|erase|everything|it|all|of it|(?:i )?confirm|i'm sure))*",
+    points=r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|a single) (?:\w+ )?(?:points?|bullets?|lines?|sentences?|items?)",
+    asked_one=r"question|ask(?:ed)?",
+    message=r"message",
+    how_often=r"how (?:many times|often) (?:did|have) (?:i|we) (?:\w+ )?(?:mention\w*|talk\w*|sp[eo]a?k\w*|say|said|ask\w*|tell|told)(?: (?:you|about|of|for|to)\b)*",
+    ever=r"(?:did|have) (?:i|we) ever (?:mention\w*|talk\w*|sp[eo]a?k\w*|say|said|tell|told)(?: (?:you|about|of|to)\b)*",
+    whole={
+        "hijack": (
+            r"(?:please |now |and )*(?:ignore|disregard|forget|override|bypass) (?:(?:all|any|everything|your|the|of) )*(?:(?:previous|prior|above|earlier|former|preceding|system)\b ?)+(?:instructions?|prompts?|rules|guidelines|messages?)?\b.*"
+            r"|.*\b(?:reveal|print|show|tell me|repeat|output)\b.*\byour (?:system prompt|hidden (?:prompt|instructions)|initial instructions)\b.*"
+        ),
+        "feeling": (
+            r"(?:(?:idk|well|honestly|tbh|ugh|oh|sorry|today)\W+)*(?:i(?:'m| am)? (?:feel|feeling)|im feeling|i'm|im|i am|feeling|feelin)(?: (?:just|kinda|so|really|very|a bit|a little|quite|pretty|kind of|too|bit|always|still|all|rather))*"
+            r" (?:sad|down|low|lonely|alone|tired|exhausted|depressed|anxious|nervous|stressed(?: out)?|worried|bored|scared|upset|awful|terrible|miserable|hopeless|overwhelmed|unhappy|fed up)"
+            r"(?: (?:today|tonight|lately|right now|again|at the moment|these days|all the time|now|in the evenings?|at night|about (?:it|everything|life)))*"
+            r"|(?:i(?:'ve)? (?:just )?had )?(?:such )?an? (?:really |very |so |pretty )?(?:bad|rough|hard|terrible|awful|horrible|tough) (?:day|night|week)(?: today)?|i (?:just )?(?:can't|cannot|cant) (?:take|do|cope with|stand) (?:it|this|this \w+)(?: any ?more| any longer)?|i (?:just )?(?:want to|wanna) cry|it(?:'s| is) (?:all )?too much(?: for me)?"
+        ),
+        "gladness": r"(?:(?:today|wow|oh)\W+)*(?:i'm|im|i am|i feel|feeling)(?: (?:so|very|really|super|just))* (?:happy|glad|excited|great|good|delighted|over the moon)(?: (?:today|now|right now|again))*",
+        "forget_all": (
+            r"(?:(?:please|can you|could you|ok|now|just) )*(?:forget|delete|erase|remove|wipe|clear)(?: out)? (?:me|everything|all of it|it all|your (?:whole |entire )?memory|all (?:(?:of )?(?:my|your|the) )?(?:data|memories|facts|information|info|notes))"
+            r"(?: (?:that )?(?:you(?:'ve| have)? (?:\w+ )?(?:know|have|remember|stored?|learn(?:ed|t)|saved?)|i(?:'ve| have)? (?:ever )?(?:said|told you|written)))?(?: (?:about|on|of) me| to you)?(?: please| now)?"
+        ),
+        "wishes": (
+            r"(?:so |and )?(?:what(?:'s| is| are| were)? (?:my|your|the) (?:standing |current )*(?:instructions?|rules|orders)(?: (?:now|again|for you|that i gave you|so far))*"
+            r"|what (?:standing )?(?:instructions?|rules|orders) (?:have i (?:given|set|told)|did i (?:give|set)|do you (?:have|follow))(?: (?:you|for you|from me|so far))*"
+            r"|(?:list|show|show me|tell me|give me) (?:all )?(?:my|your|the) (?:standing )?(?:instructions?|rules)(?: i gave you)?)"
+        ),
+        "repeat": (
+            r"(?:(?:sorry|please|pardon|(?:can|could|would) (?:you|u))\W+)*(?:repeat(?: (?:that|it|this|yourself|what (?:you|u)(?: just)? said|your (?:last )?answer|the (?:last )?answer))?|say (?:that|it)(?= (?:again|once|one)))"
+            r"(?: (?:again|once more|one more time|please|for me))*|come again|what did (?:you|u) (?:just )?say"
+        ),
+        "origin": (
+            r"(?:and |but |so )?(?:where (?:did|do|have) (?:you|u) (?:get|got|find|found|read|take|taken)(?: (?:that|this|it))?(?: from)?|where(?:'s| is| does| did) (?:that|this|it) (?:come |came |taken )?from"
+            r"|(?:from )?(?:which|what) (?:document|file|source|lesson|page|text|part)s? (?:did|does|is|was) (?:that|this|it)(?: (?:come|taken))?(?: from| in)?|what(?:'s| is| was) (?:your|the) source(?: (?:for|of) (?:that|this|it))?"
+            r"|how do (?:you|u) know(?: that| this)?|who (?:says|said) (?:so|that)|says who)"
+        ),
+        "certainty": (
+            r"(?:and |but )?(?:(?:are|r) (?:you|u) (?:really |quite |absolutely |very )?(?:sure|certain|positive)(?: (?:about|of) (?:that|this|it))?|you sure|really ?\?|is (?:that|this|it) (?:really |actually )?(?:true|right|correct))"
+        ),
+        "no_translation": r"(?:(?:can you|could you|please|now) )*(?:translate (?:that|this|it|the (?:last )?answer|everything)|(?:say|repeat|write|put) (?:that|it) (?=in [a-z]+ish|in (?:french|german|italian)))(?: (?:in|into|to) \w+)?(?: please)?",
+        "no_other_words": (
+            r"(?:(?:sorry|i'm sorry|but|hmm+)\W+)*(?:i )?(?:don'?t|do not|didn'?t) (?:really |quite )?(?:understand|get it|follow|get that)(?: (?:that|it|this|you))?(?: at all)?"
+            r"|what do you mean(?: by that)?|i(?:'m| am) (?:confused|lost)|(?:(?:can|could) you )?(?:explain|say|put) (?:that|it) (?:in )?(?:simpl\w+|other|differently|better)(?: (?:words|terms|english))?"
+        ),
+    },
     assistant_said=(
         r"(?:(?<!can )(?<!could )(?<!would )(?<!will )(?:you|u|ya) (?:(?:also|once|already|did|had|have|just|even|'d|'ve) )*(?:told|said|say|tell|recommended|advised|suggested|mentioned|warned|promised|claimed"
         r"|proposed|explained|recommend|suggest|advise|mention)|(?:didn't|did|had|hadn't|haven't|have) (?:you|u) (?:(?:also|not|already|once|just) )*(?:say|said|tell|told"
@@ -1236,13 +1321,14 @@ DIALOGUE = base.DialogueWords(
         r"(?:so |and )?(?:what (?:can|could|do|are) (?:you|u) (?:able to )?(?:do|help(?: me)? with)|what are you(?: for)?|who (?:are|r) (?:you|u)|how (?:do|does) (?:you|this) work"
         r"|what is this|(?:can|could|how can) (?:you|u) help(?: me)?|who (?:made|built|created) you|what (?:can|could|should) i (?:ask|ask you|do here)"
         r"|how (?:do|can) i (?:use|talk to) (?:this|you)|(?:what's|whats|what is) your name|do you have a name|tell me about yourself"
-        r"|are you (?:an? )?(?:human|person|robot|bot|ai|machine|real|alive|\w*gpt)|help(?: me)?)(?: (?:for me|exactly|here|please))?"
+        r"|(?:are|r) (?:you|u) (?:an? )?(?:human|person|robot|bot|ai|machine|real|alive|\w*gpt)|help(?: me)?)(?: (?:for me|exactly|here|please))?"
     ),
     about_me=(
         r"what (?:do|did|can) you (?:\w+ )?(?:know|remember|recall|learn\w*|have|tell me) (?:\w+ )?(?:about|on|of) me|what have you (?:learned|learnt|stored"
         r"|saved) about me|who am i\W*$|(?:tell me|everything) .*about me|what do you know of me"
     ),
     wanted={
+        "happened": r"when did (?:i|we|my \w+)",
         "age": r"how old|what age|(?:my|his|her|their|your|'s) age",
         "surname": r"surname|(?:last|family|first|full|maiden) name",
         "name": r"(?:name|names|called|nickname|named|addressed)",
@@ -1264,7 +1350,7 @@ DIALOGUE = base.DialogueWords(
         "help": r"(?:don'?t|do not|can'?t|cannot|didn'?t) (?:really |quite |fully )?(?:get|understand|follow|grasp)(?: the (?:part|bit|thing) (?:about|on|with))?",
         "creation": r"(?:(?:can|could|would|please) (?:you )?)?(?:write|draw|sing|compose|translate|invent|make up|tell me a (?:joke|story)|play)\b(?! down| that)",
         "introduction": r"(?:and )?who(?:'s| is| was)|tell me (?:something |more )?about|what do you know about",
-        "first_said": r"first (?:thing|message|question) (?:that )?(?:i|we)\b",
+        "first_said": r"first (?:thing|message|question) (?:that )?(?:i|we)\b|my (?:very )?first (?:message|question)\b|what did i (?:ask|say|tell|write)(?: you)? (?:at )?first\b",
         "documents": (
             r"(?:so |and |please )?(?:(?:what|which|how many) (?:kinds? of )?(?:documents?|files?|lessons?|materials?|sources?|texts?|notes) (?:do|can|have|has) (?:you|u|i) ?(?:have|hold|know|read|got|use)?(?: access to)?"
             r"|(?:what|which|how many) (?:documents?|files?|lessons?|materials?|sources?) (?:are|is)(?: there| here| in (?:the|your) (?:material|library)| available| loaded)+"
@@ -1276,7 +1362,7 @@ DIALOGUE = base.DialogueWords(
         "summary": r"summar(?:y|ies|i[sz]e\w*)|sum up|recap|wrap up",
         "document": r"documents?|files?|lessons?|materials?|notes|chapters?|sources?|texts?",
         "of_talk": r"we|us|our|i|me|my|you|conversations?|chats?|talks?|sessions?|discussions?|yesterday|today|so far|last|everything|this|that|it",
-        "last_said": r"(?:last|latest) (?:thing|message|question) (?:that )?(?:i|we)\b|what did i (?:just|last) (?:say|tell|ask)",
+        "last_said": r"(?:last|latest) (?:thing|message|question) (?:that )?(?:i|we)\b|my (?:last|latest|previous) (?:message|question)\b|what did i (?:just|last) (?:say|tell|ask)|what did i (?:ask|say|tell|write)(?: you)? (?:last|just now)\b",
         "which": r"which",
         "newest": r"now|latest|last|current(?:ly)?|these days|at the moment|at present|today|still|nowadays",
         "clock": r"what time|what hour|kick-off",
@@ -1306,6 +1392,8 @@ DIALOGUE = base.DialogueWords(
         "colour": r"red|blue|green|yellow|black|white|gr[ea]y|brown|pink|purple|orange|beige|navy|teal|violet|gold|golden|silver|mustard|cream|turquoise|crimson|maroon|lilac|lavender|ivory|indigo|scarlet|khaki|burgundy|magenta|bronze",
         "age": r"years?|yrs?|months?|old|weeks?|and|but|or|now|already|the|so|she|he|it|we|they|a|in|on|at|with|from|who|when|this|last|next",
         "amount": r"pounds?|euros?|dollars?|quid|pence|cents?|francs?|grand|thousand|hundred|million|each|per|extra|total|net",
+        "born": r"born",
+        "relative_clause": r"who|which|that",
         "where": r"in|at|near|from|of|to|into|around",
         "beside": r"with",
         "label": r"room|plot|unit|grade|level|floor|flat|house|row|seat|platform|gate|bay|berth|bus|route|line|chapter|page|part|year|step|no|number|num|nr",
@@ -1384,7 +1472,7 @@ DIALOGUE = base.DialogueWords(
         meant asked ask called call name named please just also exactly actually thing things kind sort type way lot one ones"""
     ),
     synonyms="""
-        son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters boy girl; dessert pudding sweet afters; supervisor
+        wife married; husband married; fly flying flight flights; son boy lad boys sons; daughter girl lass daughters girls; kid kids child children son daughter sons daughters boy girl; dessert pudding sweet afters; supervisor
         supervises supervise professor; colleague coworker workmate; guest guests people invited attendees; move moving removal removals movers; food eat eats eating meal
         dish cook; mum mom mother mam mummy; dad father papa daddy; job work living profession occupation; dog puppy greyhound hound labrador spaniel terrier poodle collie
         retriever; doctor gp physician; exam test mock quiz exams; car auto vehicle; boss manager supervisor; cost costs price pay paying charge charges quid pounds euros

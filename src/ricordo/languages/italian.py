@@ -87,6 +87,10 @@ vivere vissuto vissuta, volere voglio vuoi vuole vogliono, uomo uomini, uovo uov
     number_signs=frozenset(),
     articles=words("il lo la i gli le un uno una"),
     elided_articles=words("l un"),
+    spelled_out=pairs(
+        """nn = non, cmq = comunque, xke = perché, xké = perché, x = per, sn = sono, qnd = quando, qnt = quanto, qnti = quanti, ke = che, ki = chi, kosa = cosa,
+        dv = dove, cm = come"""
+    ),
 )
 
 CALENDAR = base.Calendar(
@@ -856,6 +860,7 @@ _FACT_PATTERNS = (
     FactPattern("date", rf"(?:io )?(?:ho|avrò|devo fare|devo sostenere) (?P<y>{_THE}{_EXAM}\b[^,]*?),? (?P<x>{DAY})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<x>{DAY}) (?:ho|avrò|devo fare|devo sostenere|c'è) (?P<y>{_THE}{_EXAM}\b[^,]*)", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     FactPattern("date", rf"(?P<y>(?:l'|il |la |il mio |la mia ){_EXAM}\b[^,]*?)(?<! non) (?:è|e'|sarà|è fissat[oa]|è stat[oa] spostat[oa]|si terrà|è spostat[oa])(?: per| a)? (?P<x>{DAY})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
+    FactPattern("date", r"(?:io )?sono nat[oa] nel (?P<x>(?:19|20)\d\d)", "Anno di nascita: {x}", "date:birthyear", x="counted"),
     # Goals
     FactPattern("goal", rf"(?:io )?non (?:voglio|vorrei|ho) più (?:intenzione di )?(?P<x>{_REACH}\b.*)", "Non vuole più {x}", "goal:{x}", x="wish"),
     FactPattern("goal", rf"(?:io )?(?:voglio|vorrei|mi piacerebbe|ho intenzione di|ho deciso di|il mio (?:obiettivo|sogno|traguardo) (?:è|e')(?: di| quello di)?|spero di|punto a|sogno di|il mio scopo (?:è|e')(?: di)?|devo(?! (?:fare|passare (?:da|dal|dalla|per|a|al))\b)|da grande (?:voglio|vorrei)|il mio desiderio è(?: di)?) {_ADV}(?P<x>{_REACH}\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
@@ -886,7 +891,7 @@ _FACT_PATTERNS = (
     FactPattern("relation", rf"(?:io )?ho (?P<x>(?:(?:un|una|un'|due|tre|quattro|cinque|\d) ?(?:{_KIN}|fratelli|sorelle|figli|figlie|cani|gatti|nipoti)(?: (?:maggior[ei]|minor[ei]|gemell[oaie]|più (?:piccol[oaie]|grand[ei])))?)(?: e (?:un|una|un'|due|tre|quattro|\d) ?(?:{_KIN}|fratelli|sorelle|figli|figlie|cani|gatti|nipoti))?)", "Ha {x}", "", x="counted"),
     FactPattern("relation", r"(?:io )?sono (?P<x>figli[oa] unic[oa])", "È {x}", "relation:siblings", x="counted"),
     # The rest
-    FactPattern("other", r"(?:io )?ho (?P<x>[1-9]\d?) anni", "Ha {x} anni", "age", x="age", confidence=0.97),
+    FactPattern("other", r"(?:io )?ho (?:già |ormai |quasi )?(?P<x>[1-9]\d?|(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)\w+|(?:un|do|tre|quattor|quin|se)dici|diciassette|diciotto|diciannove) anni", "Ha {x} anni", "age", x="age", confidence=0.97),
     FactPattern("other", r"(?:io )?(?:faccio|frequento|sono in|vado in|sto in|sono al|frequento il|faccio il|sono alla) (?:la |il )?(?P<x>(?:prima|seconda|terza|quarta|quinta)(?: (?:media|elementare|superiore|liceo(?: (?:classico|scientifico|linguistico|artistico))?|classe|ginnasio))?|(?:primo|secondo|terzo|quarto|quinto|sesto) anno(?: (?:di|del|della|dell')[a-zà-ú' ]+)?)", "Classe: {x}", "class", x="counted"),
     FactPattern("other", r"(?:io )?lavoro (?:come (?!un[ao']?\b)(?P<x>[^,]+))", "Lavora come {x}", "job", x="thing"),
     FactPattern("other", rf"(?:io )?lavoro (?:come|da) (?:un |una |un')?(?P<x>{_JOB}\b(?: [a-zà-ú']+){{0,4}})", "Lavora come {x}", "job", x="thing"),
@@ -1018,6 +1023,14 @@ FACTS = base.FactWords(
     ),
     bound=words("io tu noi voi loro lui lei non il lo la i gli le un uno una mio mia nn"),
     joins=r"e|ed|o",
+    promised=r"(?:ma |tu |me l'|me lo |mi |ci )*(?:avevi|hai|avresti) (?:gi[aà] |anche |pure )?(?:promesso|detto|scritto|giurato)|(?:mi |tu )*(?:dicevi|promettevi)",
+    requests=(
+        r"(?:per favore )?(?:aiut(?:ami|arci|aci|atemi|armi)|(?:mi|ci) (?:aiut|elench?|spieg|spiegh|raccont|parl|mostr|ripet|riassum|ricord|sugger|consigl|descriv|legg|dic)"
+        r"(?:i|a)(?! (?:che (?:il|la|mi|ho|sono)|di aver))\b)"
+    ),
+    introduces=r"mi chiamo|sono|il mio nome (?:è|e'|e)",
+    apposed=("sono {}", "ho {}"),
+    run_ons=r"(?:io )?(?:sono|ho|studio|vivo|abito|sto|lavoro|vado|faccio|frequento|vengo|adoro|amo|odio|gioco|suono|parlo)|mi piac(?:e|ciono)",
     introductions=r"qui \w+|parla|il nome|piacere|^(?:(?:a|la) )?(?:mamma|papà|babbo|nonna|nonno)",
     closings=r"(?:cordiali |distinti |cari )?saluti|cordialmente|in fede",
     thanks=r"(?:molte )?grazie(?: mille)?|un saluto",
@@ -1029,10 +1042,13 @@ FACTS = base.FactWords(
     has_character="Ha un personaggio in {game}",
     slips=r"no,? aspetta|anzi,? no|no,? anzi|cioè no|volevo dire|ehm no|no scusa",
     other_pronouns=r"lui|lei",
+    bare_subjects=NOTHING,
+    object_first=r"\W*(?:(?:l'|gliel'|ce l'|se l')(?:ha|aveva)|(?:li|le|gli|ne|ce n'|lo|la|gliel[oae]) (?:ha|aveva|fa|d[aà]|piac\w+))\b",
+    kin_adjectives=r"miglior[ei]?|car[oa]|vecchi[oa]|nuov[oa]|ex|defunt[oa]|pover[oa]|prim[oa]|second[oa]|unic[oa]|giovane",
     possessives=r"mio|mia|nostro|nostra",
     clause_leads=(
         r"e|ed|ma|però|quindi|perché|perchè|che|allora|comunque|insomma|cioè|beh|ciao|salve|buongiorno|buonasera|ok|senti"
-        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che|uff|uffa|boh|mah|ahah\w*|vabbè|in realtà|sai"
+        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che|uff|uffa|boh|mah|ahah\w*|vabbè|in realtà|sai|anzi|aspetta|scus[ai],?|raga|no,"
     ),
     self_words=(
         r"io|mio|mia|miei|mie|mi|me|noi|ci|nostro|nostra|nostri|nostre|sono|ho|siamo|abbiamo|ero|avevo|\w{2,}(?:o|iamo)"
@@ -1054,7 +1070,7 @@ FACTS = base.FactWords(
     ),
     standing=(
         r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|in futuro|da qui in avanti|(?:quando|ogni volta che"
-        r"|tutte le volte che) ti chiedo|(?:per favore )?chiamami(?! (?:\w+ ma|quando|se|col|dopo|appena)\b)|(?:mi dia (?:pure )?|dammi )del (?:tu|lei)"
+        r"|tutte le volte che) ti chiedo|(?:per favore )?(?:chiamami|mi chiami)(?! (?:\w+ ma|quando|se|col|dopo|appena)\b)|(?:mi dia (?:pure )?|dammi )del (?:tu|lei)"
         r"|diamoci del (?:tu|lei)|(?:per (?:favore|piacere) )?(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
         r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
     ),
@@ -1080,20 +1096,21 @@ FACTS = base.FactWords(
     ),
     standing_openers=r"d'ora in (?:poi|avanti)|da (?:ora|oggi|adesso|qui|domani|quest[oa'] ?(?:mese|settimana|anno))(?: in (?:poi|avanti))?",
     wish_languages=(
-        r"in (?:italiano|inglese|francese|tedesco|spagnolo|olandese|portoghese|russo|polacco|greco|turco|cinese|giapponese|arabo|rumeno|albanese|latino|dialetto)"
+        r"(?:in |all.|al )(?:italiano|inglese|francese|tedesco|spagnolo|olandese|portoghese|russo|polacco|greco|turco|cinese|giapponese|arabo|rumeno|albanese|latino|dialetto)"
     ),
     wish_lengths=r"brev\w+|cort[ioae]|lungh\w+|righe|riga|frasi|parole|paragrafi|sintetic\w+|dettagli\w*|concis\w+",
     wish_units=r"metric\w+|celsius|fahrenheit|chili|grammi|libbre|miglia|chilometri|km|once|pollici|tazze",
     wish_marks=r"emoji|faccine|elenc\w+|punti elenco|liste|tabell\w+",
+    wish_sources=r"cita\w*|fonti|fonte|riferiment[oi]",
+    wish_spelling=r"ortografi\w+|grafia",
     everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
     command_words=words(
         """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta dicevo raccontato scritto parlato
         tutto tutte tutti della del dei delle dello sul sulla sulle sui il la lo le gli i mio mia miei mie mi per favore pure cancella elimina togli rimuovi
         leva memoria appunti sai sapevi prima storia faccenda cosa cose di a e non tenere traccia conto mente quanto avevo era erano dalla dai tua tuoi leva
-        levaci"""
+        levaci informazione informazioni dato l"""
     ),
     trails=r"tra l'altro|comunque|lol|ahah\w*|xd",
-    spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
     subjects=words("io"),
     reflexives={"mi": "si"},
     before_verbs=r"la|li|le|ne|non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|oggi|domani|(?:\w+')?anni|mes[ei]|settiman[ae]|anno|,|:|\(",
@@ -1121,6 +1138,9 @@ FACTS = base.FactWords(
         ),
     },
     since=r"da|dal|dall'|dallo|dalla|dai|dagli",
+    states=r"(?:ha|è|sono|pesa|guadagna|paga|costa|misura|lavora|dorme)",
+    starting=r"da|dal|dall'|dalla|a partire d(?:a|al)|a far data d(?:a|al)",
+    names_it=r"^(?:\w+ )?(?:mi (?:pare|sembra)|credo|penso)(?: che)? si (?:chiam|intitol)\w+",
     leaning=words(
         """da dal dalla dai di del dello della dei degli delle a ad al allo alla ai agli alle in nel nello nella nei negli nelle con col su
         sul sulla sui per tra fra dopo prima durante senza verso circa oltre entro o oppure poi né tipo"""
@@ -1225,6 +1245,8 @@ READER = base.ReaderPhrases(
     thanks="Prego!",
     okay="Va bene.",
     farewell="A presto!",
+    feeling="Mi dispiace. Se vuoi raccontarmi di più, sono qui.",
+    gladness="Che bello, mi fa piacere!",
     nothing_yet="Rispondo dai tuoi documenti e da quello che mi racconti. Aggiungi un documento o dimmi qualcosa di te.",
     titles="Documenti nel materiale: {count}.\n{titles}",
     nothing_held="Nel materiale non c'è una risposta, perché non ho ancora niente di tuo. Aggiungi un documento, oppure dimmi qualcosa di te e che cosa devo ricordare, e risponderò da lì.",
@@ -1233,6 +1255,10 @@ READER = base.ReaderPhrases(
     standing="D'ora in poi: {quote}. Per annullare, dimmi di dimenticarlo.",
     forgotten="Dimenticato: {quote}. Non uso più quello che mi avevi detto su questo.",
     nothing_to_forget="Non trovo niente su questo, quindi non c'è niente da dimenticare.",
+    forget_all="Dimenticherei tutto quello che ho imparato da te e non citerei più niente di quello che hai detto finora. Scrivi «sì» per confermare; qualsiasi altra cosa lascia tutto com'è.",
+    all_forgotten="Dimenticato: tutto quello che avevo imparato da te. Non cito più quello che hai detto finora. Le conversazioni restano conservate finché non le cancelli: «Cancella tutto di me» nella pagina, oppure `ricordo erase`.",
+    wishes="Che cosa vuoi da tutte le mie risposte:",
+    no_wishes="Non ho nessuna istruzione tua.",
     you_said="Hai detto ({day}): «{quote}»",
     i_said="Ho detto ({day}): «{quote}»",
     confirmed="Sì, l'ho detto ({day}): «{quote}»",
@@ -1247,6 +1273,12 @@ READER = base.ReaderPhrases(
     talk_assistant="- Io: «{quote}»",
     no_talk="Non trovo nessuna conversazione di quel momento o su questo.",
     no_item="Non so quale intendi: non ho nominato niente tra cui scegliere.",
+    mentions="Tuoi messaggi che ne parlano: {number}.",
+    origin="La mia ultima risposta viene da: {names}",
+    no_origin="La mia ultima risposta non citava niente, quindi non ha una fonte.",
+    certainty="Io cito soltanto, e non posso verificare se è vero. La mia ultima risposta viene da: {names}",
+    no_translation="Non so tradurre: cito quello che c'è, nella sua lingua.",
+    no_other_words="Io cito soltanto, non so spiegare con altre parole. Nomina la parola o il punto che non è chiaro, e cerco che cosa se ne dice.",
     known="Che cosa so di te, con le tue parole:",
     known_line="«{quote}» ({day})",
     fallback="Il modello non ha risposto; questa risposta è citata dal lettore interno.",
@@ -1300,9 +1332,35 @@ _TRADES = (
     r"|contadin[oa]|imbianchin[oa]|postin[oa]|bagnin[oa]|ballerin[oa]|insegnante|badante|cantante|docente|agente|dirigente|assistente|studente|studentessa|infermier[ae]|ostetrica"
     r"|meccanic[oa]|falegname|tecnic[oa]|architett[oa]|autista|architetto|grafic[oa]|bidell[oa]|idraulico|pastore|pescatore|veterinari[oa]|fotograf[oa])"
 )
+_POLITE_TELLING = pairs(
+    """spieghi = spiega, elenchi = elenca, racconti = racconta, parli = parla, dica = dim, descriva = descrivi, dia = dam,
+    mostri = mostra, ripeta = ripeti, legga = leggi, indichi = indica, riassuma = riassumi, definisca = definisci,
+    confronti = confronta, traduca = traduci, consigli = consiglia, suggerisca = suggerisci, faccia = fam"""
+)
+_POLITE_DOING = pairs(
+    """chiami = chiama, risponda = rispondi, scriva = scrivi, corregga = correggi, aiuti = aiuta, ricordi = ricorda,
+    scusi = scusa"""
+)
+_POLITE_ALONE = pairs(
+    """approfondisca = approfondisci, riassuma = riassumi, elenchi = elenca, spieghi = spiega, descriva = descrivi,
+    ripeta = ripeti, continui = continua, confronti = confronta, definisca = definisci, traduca = traduci,
+    racconti = racconta, elimini = elimina, dimentichi = dimentica, scordi = scorda,
+    annulli = annulla, risponda = rispondi, scriva = scrivi, usi = usa, smetta = smetti, ignori = ignora,
+    memorizzi = memorizza, annoti = annota, segni = segna, si ricordi = ricordati, si segni = segnati,
+    si annoti = annotati, si dimentichi = dimenticati, si scordi = scordati, non dimentichi = non dimenticare,
+    tenga a mente = tieni a mente, tenga presente = tieni presente, prenda nota = prendi nota"""
+)
+_POLITE_ASKING = pairs(
+    """puo = puoi, mi puo = mi puoi, potrebbe = potresti, mi potrebbe = mi potresti, saprebbe = sapresti,
+    mi saprebbe = mi sapresti, mi sa dire = mi sai dire, mi sa spiegare = mi sai spiegare, lei chi e = chi sei,
+    chi e lei = chi sei, lei e = tu sei, come si chiama lei = come ti chiami, lei come si chiama = come ti chiami,
+    e sicuro = sei sicuro, e sicura = sei sicura, ne e sicuro = ne sei sicuro, ne e sicura = ne sei sicura, lo sa = lo sai"""
+)
+
+
 DIALOGUE = base.DialogueWords(
     greetings=(
-        r"ciao+|salve|ehi|ehila|hey|buon ?giorno|buona ?sera|buon pomeriggio|ben ?trovato|piacere|eccomi|sono (?:io|qui)|rieccomi|di nuovo qui|come (?:stai|va"
+        r"spero che (?:(?:tu|lei|tutto|voi) )?(?:sti?ai?|vada|stiate) (?:tutto )?bene|buongiornissimo|buondi|sono di nuovo (?:io|qui)|ciao+|salve|ehi|ehila+|hey|buon ?giorno|buona ?sera|buon pomeriggio|ben ?trovato|piacere|eccomi|sono (?:io|qui)|rieccomi|di nuovo qui|come (?:stai|va"
         r"|sta)(?! (?:il|lo|la|l'|i|gli|le|con|al?|mi\w*|tu\w*) ?\b)(?: oggi)?|tutto bene|ci sei|miao"
     ),
     thanks=(
@@ -1314,7 +1372,7 @@ DIALOGUE = base.DialogueWords(
         r"|ciao+ ciao+|(?:ok|bene|va bene|grazie(?: mille)?|dai|allora) ciao+|(?:ora |adesso )?(?:devo andare|vado|scappo|stacco|ti (?:saluto|lascio))(?: (?:ora|adesso))?\Z"
     ),
     okays=(
-        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene(?: cosi)?|(?:tutto )?chiaro|ricevuto|ci sta|ha senso|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bell[ao](?: li)?|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande"
+        r"ok(?:ay|ei)?(?: (?:allora|dai))?|va bene|bene(?: cosi)?|(?:tutto )?chiaro|ricevuto|ci sta|ha senso|perfetto|ottimo|capito|d'accordo|certo|esatto|giusto|scusa\w*|si|no|bell[ao](?: li)?|top|ah|oh|ahah\w*|wow|uff\w*|mah|boh|figo|grande|beh|allora|dunque|(?:scusa |ops )?ho sbagliato (?:persona|chat|numero|finestra)"
         r"|e tutto(?: per (?:ora|oggi))?|(?:per oggi )?basta cosi"
     ),
     question_openings=(
@@ -1336,7 +1394,7 @@ DIALOGUE = base.DialogueWords(
         r"(?:per favore |puoi |potresti |ok )*(?:ricordati|ricordarti|ricorda|si ricordi|si segni|si annoti|segnati|segnare|segna|annotati|annota|tieni (?:a mente|presente"
         r"|conto)|tenga (?:a mente|presente)|non dimenticar\w*|memorizza|prendi nota)(?: (?:che|di|questo))?[:,]? "
     ),
-    forget_last=r"(?:per favore |ok |no |anzi )*(?:(?:dimentica|scorda|cancella|elimina)(?:lo|la|ti(?:lo)?)?|(?:dimentica|scorda|cancella|elimina)(?:ti)? (?:questo|quello che (?:ti )?ho (?:appena )?(?:detto|scritto)|l'ultima cosa))(?: per favore)?",
+    forget_last=r"(?:per favore |ok |no |anzi )*(?:annulla(?:lo|la)?(?: (?:questo|l'ultima cosa|l'ultimo|quello che ho detto))?|(?:dimentica|scorda|cancella|elimina)(?:lo|la|ti(?:lo)?)?|(?:dimentica|scorda|cancella|elimina)(?:ti)? (?:questo|quello che (?:ti )?ho (?:appena )?(?:detto|scritto)|l'ultima cosa))(?: per favore)?",
     forget=(
         r"(?:per favore |puoi |potresti |ok )*(?:dimenticati|dimenticare|dimentica|dimentichi|si dimentichi|scordati|scorda|cancella|elimina|togli dalla memoria"
         r"|non ricordare)(?: (?:che|di|quello che ti ho detto (?:su\w*|di\w*)))? "
@@ -1356,10 +1414,10 @@ DIALOGUE = base.DialogueWords(
     talk=(
         r"(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:abbiamo|avevamo|ci siamo|ci eravamo|s'e|si e(?! (?:\w+ )?fatto)|stavamo) ?(?:\w+ )?(?:parlato|discusso|detti|detto|dette|trattato|fatto|visto"
         r"|parlando|chiacchierato|affrontato)|(?:di )?(?:che cosa|cosa|che) (?:\w+ )?(?:parlavamo|discutevamo|dicevamo|si diceva|si parlava|s'e detto|si e detto)|riassu\w+|riepilog\w+"
-        r"|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) (?:chiesto|detto|raccontato) (?:\w+ )?(?:la settimana|ieri|oggi|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra"
+        r"|ricapitol\w+|(?:di )?(?:che cosa|cosa|che) (?:ti )?(?:avevo|ho) (?:chiesto|detto|raccontato) (?:\w+ )?(?:la settimana|l'altra|l'ultima|la (?:volta )?scorsa|ieri|oggi|il mese|su\w*|l'altro|d(?:i|el\w*|ei|egli)|riguardo|a proposito)|(?:nostra"
         r"|ultima) (?:conversazione|chat|chiacchierata|sessione|discussione)|dove (?:eravamo|ci eravamo|siamo) (?:rimasti|arrivati|fermati)|quali argomenti .*\b(?:abbiamo|trattato)"
     ),
-    last_session=r"ultim[aoe] (?:volta|chat|conversazione|sessione|chiacchierata|incontro|lezione)|l'ultima|scorsa volta|volta scorsa",
+    last_session=r"ultim[aoe] (?:volta|chat|conversazione|sessione|chiacchierata|incontro|lezione)|l'ultima|scorsa volta|volta scorsa|l'altra volta|(?:conversazione|chat|sessione|chiacchierata) (?:precedente|scorsa|passata)",
     about_you=(
         r"(?:e |ma |allora )?(?:tu )?(?:(?:che cosa|cosa|che) (?:sai|puoi|sapresti|potresti) fare|chi sei|(?:che )?cosa sei|(?:che )?cosa fai|come funzion[ai]|a (?:che )?cosa servi|(?:(?:in (?:che )?cosa|come) )?(?:mi )?(?:puoi|potresti) aiutar(?:e|mi)"
         r"|come ti chiami|hai un nome|chi ti ha (?:fatto|creato)|(?:che cosa|cosa|che) (?:ti )?(?:posso|potrei) (?:chieder|dir)(?:e|ti)|(?:parlami|dimmi qualcosa) di te"
@@ -1371,6 +1429,7 @@ DIALOGUE = base.DialogueWords(
         r"|elenca) .*(?:sai|ricordi) di me"
     ),
     wanted={
+        "happened": r"quando (?:(?:mi sono|ci siamo|ho|abbiamo|(?:(?:il |la )?mi[oa] \w+ )?(?:e|si e|ha)) \w+(?:at|ut|it|es|tt|rt|st|ss|nt)[oaie])",
         "age": r"quant[io] anni (?:ho|ha|hai|abbia|hanno|aveva|compi\w+)|che eta|eta (?:ha|ho|hanno|d[ei]l?)|che anni ha",
         "surname": r"cognome|nome di battesimo|nome completo|di nome",
         "name": r"(?:nome|nomi|chiam\w+|soprannome|intitola)",
@@ -1390,7 +1449,7 @@ DIALOGUE = base.DialogueWords(
         "help": r"non (?:ho |riesco a |sto )*(?:capi(?:sco|to|re)|compre(?:so|ndo)|afferrat?o)",
         "creation": r"(?:(?:mi )?(?:puoi|potresti) )?(?:scriv(?:imi|ermi|ere)|disegn\w+|cant(?:ami|armi)|componi\w*|traduci\w*|inventa\w*|(?:racconta|dim|dir)mi una (?:barzelletta|storia|favola))\b",
         "introduction": r"(?:e )?chi e(?:ra)?|parlami d\w+|dimmi (?:qualcosa|di piu) (?:di|su)\w*|(?:che )?cosa sai (?:di|su)\w*",
-        "first_said": r"prim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b",
+        "first_said": r"prim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b|mi[ao] (?:prim[ao] (?:domanda|messaggio)|(?:domanda|messaggio) iniziale)\b|cosa (?:ti )?ho (?:chiesto|detto|scritto) (?:per prim[ao]|all'inizio|come prima cosa)",
         "documents": (
             r"(?:e |ma |allora )?(?:(?:che|quali|quanti|quante) (?:documenti|file|lezioni|materiali|materiale|testi|fonti|dispense|argomenti) (?:hai|ci sono|conosci|leggi|tieni|tratti|contiene|usi|sono|ho)(?: (?:nel|il|a|nella)? ?(?:materiale|qui|disposizione|disponibili|caricat[oi]|libreria))?"
             r"|(?:che )?cosa (?:c'e|hai) (?:nel|nei|tra i) (?:tuo |tuoi )?(?:materiale|documenti)|(?:che )?cosa contiene il (?:tuo )?materiale"
@@ -1401,7 +1460,7 @@ DIALOGUE = base.DialogueWords(
         "summary": r"riassu\w+|riepilog\w+|ricapitol\w+|sintes\w+|sintetizza\w*",
         "document": r"document[oi]|file|lezion[ei]|material[ei]|appunti|dispens[ae]|capitol[oi]|font[ei]|test[oi]",
         "of_talk": r"abbiamo|ci siamo|conversazion[ei]|chat|chiacchierat[ae]|discussion[ei]|session[ei]|ho|hai|mio|mia|tutto|oggi|ieri|finora|ultim[aoe]|questo|questa|detto",
-        "last_said": r"ultim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b|(?:che )?cosa (?:ti )?ho appena (?:detto|chiesto)",
+        "last_said": r"ultim[ao] (?:cosa|domanda|messaggio|frase) che (?:ti )?(?:ho|abbiamo)\b|mi[ao] (?:ultim[ao]|precedente) (?:domanda|messaggio)\b|cosa (?:ti )?ho (?:chiesto|detto|scritto) per ultim[ao]|(?:che )?cosa (?:ti )?ho appena (?:detto|chiesto)",
         "which": r"qual[ei]",
         "newest": r"adesso|ora|ultim[oaie]|attual\w+|oggi|al momento|ancora",
         "clock": r"a che or[ae]|che ore",
@@ -1432,6 +1491,8 @@ DIALOGUE = base.DialogueWords(
         "colour": r"ross[oaie]|blu|verd[ei]|giall[oaie]|ner[oaie]|bianc\w+|grigi\w*|marron[ei]|rosa|viola|arancion[ei]|azzurr\w+|celest[ei]|beige|oro|argento|turchese|senape|lilla|bordeaux|avorio|indaco|fucsia|lavanda|panna|ocra",
         "age": r"ann[oi]|mes[ei]|settimane|compiuti|e|ma|o|la|il|lo|le|i|in|a|con|da|che|lui|lei|adesso|ora|gia|di|ho|ha",
         "amount": r"euro|eur|dollari|sterline|franchi|lire|centesimi|mila|mille|milion[ei]|cento|nett[oi]|lord[oi]|extra",
+        "born": r"nat[oa]|nascita",
+        "relative_clause": r"che",
         "where": r"in|a|ad|da|di|del|della|dal|dalla|al|alla|vicino|verso|presso",
         "beside": r"con|coi|col|insieme",
         "label": r"stanza|camera|aula|orto|lotto|unita|livello|grado|piano|interno|posto|fila|binario|cancello|autobus|linea|capitolo|pagina|parte|passo|numero|nr|n",
@@ -1509,7 +1570,7 @@ DIALOGUE = base.DialogueWords(
         mettere messo dato dai secondo te proprio gia anche invece quello quella mi ti si ci avrei sapere sai metto tengo tenere usare uso serve servono vuole vuoi"""
     ),
     synonyms="""
-        figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi figlio figlia bambino bambina; dolce dessert torta;
+        moglie sposato; marito sposata; volo volare vado; figlio bimbo bambino ragazzo maschio figli; figlia bimba bambina ragazza femmina figlie; figli bambini bimbi figlio figlia bambino bambina; dolce dessert torta;
         relatore relatrice segue tesi professoressa; collega colleghi colleghe; invitati ospiti persone gente partecipanti; trasloco traslochi traslocare spostarsi;
         mangiare cibo pasto piatto cena pranzo; mamma madre mammina; papa padre babbo; lavoro mestiere professione impiego lavori faccio; cane cagnolino cagnolina cucciolo
         labrador levriero barboncino bassotto meticcio setter bracco; dottore medico dottoressa; figlio figlia bambino bambina figli bimbo bimba; esame verifica
@@ -1542,7 +1603,7 @@ DIALOGUE = base.DialogueWords(
         "study": r"(?:che )?cosa studio|in (?:che|quale) (?:scuola|universita) (?:vado|studio)|che classe faccio",
         "origin": r"da dove vengo|da (?:che|quale) (?:paese|citta|posto) vengo|di (?:che|quale) nazionalita sono|di dove sono",
     },
-    call_me=r"chiamami|chiamatemi",
+    call_me=r"chiamami|chiamatemi|mi chiami",
     brief=r"breve\w*|brevi|cort[oaie]|concis[oaie]|sintetic\w+|poche parole",
     unknowing=r"non (?:so|(?:mi )?ricordo|capisco)(?: mai| bene)? (?:che|cosa|come|quando|dove|perche|qual\w*|chi|se|quant\w)",
     several=r"due|tre|quattro|cinque|sei|entramb[ei]|2|3|4|5|6|alcun[ei]|un paio di",
@@ -1562,6 +1623,87 @@ DIALOGUE = base.DialogueWords(
     ),
     question_leads=r"e|ma|allora|quindi|poi|con|da|di|a|fino",
     paid_for=r"(?:pag\w+|spend\w+|speso|cost\w+) (?:\w+ ){0,2}?(?:di|per|d)",
+    polite={
+        **{f"mi {lei}": f"{tu}mi" for lei, tu in (_POLITE_TELLING | _POLITE_DOING).items()},
+        **_POLITE_ALONE,
+        **{
+            f"cancelli {what}": f"cancella {what}"
+            for what in ("il", "lo", "la", "l'", "i", "gli", "le", "tutto", "tutti", "quello", "quella", "questo")
+        },
+        **_POLITE_ASKING,
+    },
+    polite_within=pairs(
+        """sa di me = sai di me, sa su di me = sai su di me, si ricorda di me = ti ricordi di me, ricorda di me = ricordi di me,
+        cosa sa fare = cosa sai fare, cosa puo fare = cosa puoi fare, conosce di me = conosci di me,
+        cosa le ho = cosa ti ho, che le ho detto = che ti ho detto, che le ho raccontato = che ti ho raccontato,
+        che le ho fatto = che ti ho fatto, che le ho chiesto = che ti ho chiesto, volte le ho = volte ti ho,
+        le ho mai = ti ho mai, istruzioni le ho = istruzioni ti ho, che le ho dato = che ti ho dato"""
+    ),
+    polite_leads=r"per favore|per piacere|per cortesia|scusi|scusa|senta|guardi|allora|ok|bene|grazie|ora|adesso|poi|e|ma|buongiorno|buonasera|salve|no|anzi|prego",
+    polite_requests=rf"mi (?:{'|'.join(_POLITE_TELLING)})|approfondisca|riassuma|elenchi|spieghi|descriva|ripeta|continui|confronti|definisca|traduca|racconti",
+    said_third=r"ha|aveva|avesse|diceva|stato lei",
+    said_leads=(
+        r"ma|pero|e|allora|quindi|dunque|scusi|scusa|senta|guardi|ascolti|mi|me|non|gia|anche|pure|ieri|oggi|prima|(?:poco|un attimo|due giorni) fa|l'altr[ao] (?:volta|giorno)|la volta scorsa|l'ultima volta"
+        r"|la settimana scorsa|stamattina|stamani|buongiorno|buonasera|salve|no|si|ok|lei|tu|ricordo che|mi ricordo che|credo che|mi pare che|mi sembra che|mi sa che|non e che|forse|e vero che|sbaglio o"
+        r"|di|su|in|che cosa|cosa|che|come|quando|quanto|perche|quale|quali|chi|dove|quello che|cio che|per caso|in passato|signor[ae]"
+    ),
+    said_behind=(
+        r"(?: (?:il|la|lo|i|gli|le|uno?|una|mi[oa]|miei|mie|nostr[oa]|su[oa]|quest[oa]|quell?[oa]?)| (?:l|un|quell|quest)') ?\w+(?: \w+){0,2}?(?: (?:che|di|quando|come|dove|se)\b|\W*$)"
+        r"| (?!che |di |quando |come |dove |se |niente|nulla|tutto|sempre|anche|poi|gia|ieri|una |lei |tu )\w+ (?:che|di)\b"
+    ),
+    telling=(
+        r"(?:(?:lo )?(?:sapevi|sapeva) che |lo sa(?:i)? che |ma lo sai che |sai che (?=(?:io|mi|mia|mio|ho|sono|il mi[oa]|la mia|i miei|le mie|noi|abbiamo|siamo|ieri|oggi|domani|da|vivo|lavoro|abito)\b)"
+        r"|(?:indovina(?: un po')?|senti questa|non ci crederai)[,:!]? (?=(?:io|mi|mia|mio|ho|sono|il mi[oa]|la mia|noi|abbiamo|siamo|ieri|oggi|domani)\b)|ci credi che )"
+    ),
+    telling_tags=r"sa|sai|lo sai|capisci|capisce|ti rendi conto|ci credi|ci crede(?:resti|rebbe)?|pensa(?: un po')?|figurati|hai presente|(?:e|invece) (?:tu|lei|te|voi)(?: invece)?",
+    subordinate=(
+        r"quando (?:ero|eravamo|avevo \w+ anni|avevamo \w+ anni)(?: \S+){3}(?!.*\b(?:che cosa|dove|chi|quale|come)\b)|che (?:e|sono|era) .*\b(?:comunque|tra l'altro|cmq)\W*$"
+    ),
+    remember_that=r"che",
+    leaving=r"(?:ora |adesso |io |che )?(?:vado|devo (?:andare|scappare|correre|lasciarti|lasciarla)|scappo|corro)\b",
+    greeting_words=words("ciao buongiorno buonasera buonanotte salve grazie arrivederci"),
+    stops=r"(?:per favore |ok |ora |adesso |puoi )*(?:smetti(?:la)?|smettere|basta|finiscila|lascia perdere|ignora|annulla|non serve|non c'e bisogno|non devi)\b(?: (?:piu|di|con|che))*",
+    confirms=r"(?:si|certo|certamente|confermo|conferma(?:to)?|procedi|proceda|fallo|lo faccia|sono sicur[oa])(?:[ ,.!]+(?:si|certo|per favore|confermo|procedi|fallo|sono sicur[oa]|dimentica|cancella|elimina|tutto|grazie))*",
+    points=r"(?:\d{1,2}|un[ao]?|due|tre|quattro|cinque|sei|sette|otto|nove|dieci) (?:\w+ )?(?:punt[oi]|righ[ea]|fras[ei]|riga)",
+    asked_one=r"domanda|chiesto",
+    message=r"messaggio",
+    how_often=r"quante volte (?:ti )?(?:ho|abbiamo) (?:gia )?(?:parlato|detto|nominato|menzionato|chiesto|raccontato|scritto)(?: (?:di|del|della|dei|delle|dell|che)\b)*",
+    ever=r"(?:ti )?(?:ho|abbiamo) mai (?:parlato|detto|nominato|menzionato|raccontato|scritto|accennato)(?: (?:di|del|della|dei|delle|dell|che|a)\b)*",
+    whole={
+        "hijack": (
+            r"(?:(?:per favore|ora|adesso|e)\W+)*(?:ignora|dimentica|trascura|aggira|scavalca) (?:(?:tutt\w|le|i|gli|la|ogni|tue|tuoi)\b ?)*(?:(?:istruzion\w+|regol\w+|prompt|messaggi|indicazion\w+)) ?(?:precedent\w|di sistema|sopra|iniziali|anterior\w|ricevut\w).*"
+            r"|.*\b(?:dimmi|mostra\w*|rivela\w*|stampa|scrivi|ripeti)\b.*\b(?:prompt di sistema|istruzioni (?:nascoste|iniziali))\b.*"
+        ),
+        "feeling": (
+            r"(?:(?:boh|uff\w*|oggi|ultimamente|onestamente|oddio|ah|eh|mah|stasera)\W+)*(?:(?:io )?(?:mi sento|sono|mi sto sentendo|sto))(?: (?:tanto|molto|un po'?|proprio|davvero|cosi|troppo|sempre|piu|gia|abbastanza))*"
+            r" (?:sol[oa]|triste|giu(?: di (?:morale|corda))?|male|malissimo|stanc[oa](?: mort[oa])?|stanchissim[oa]|esaust[oa]|depress[oa]|ansios[oa]|agitat[oa]|stressat[oa]|preoccupat[oa]|a pezzi|in ansia|disperat[oa]|inutile|annoiat[oa]|spaventat[oa]|di cattivo umore|tristissim[oa])"
+            r"(?: (?:oggi|stasera|la sera|di sera|la notte|di notte|ultimamente|in questi giorni|adesso|di nuovo|da morire|per tutto))*"
+            r"|ho (?:tanta |molta )?paura|(?:ho (?:avuto|passato) )?una (?:brutt|pessim|bruttissim)a (?:giornata|settimana|nottata|notte)(?: oggi)?|mi annoio(?: (?:tanto|molto|da morire|a morte|un po'?))?|che (?:noia|tristezza|barba)|non ce la faccio(?: (?:piu|proprio))*(?: (?:con|a) (?:\S+ ?){1,5})?|sono stuf[oa](?: (?:di|con) (?:\S+ ?){1,5})?|mi (?:viene|vien) da piangere|ho voglia di piangere"
+        ),
+        "gladness": r"(?:(?:oggi|evviva|wow)\W+)*(?:sono|mi sento)(?: (?:molto|tanto|cosi|proprio|davvero|troppo))* (?:felic\w+|content\w+|al settimo cielo|benissimo)(?: (?:oggi|adesso|ora))*",
+        "forget_all": (
+            r"(?:(?:per favore|puoi|potresti|ora|adesso|ok) )*(?:dimentica(?:re|ti)?|scorda(?:ti|re)?|cancella(?:re)?|elimina(?:re)?|azzera(?:re)?|svuota(?:re)?) (?:(?:di )?tutto|ogni cosa|(?:tutta )?la (?:tua )?memoria|tutti i (?:miei )?(?:dati|fatti|ricordi)|tutto di me)"
+            r"(?: (?:quello|cio|quanto) che (?:sai|hai (?:imparato|memorizzato|salvato|saputo)|ti ricordi|ricordi|conosci|(?:ti )?ho (?:mai )?(?:detto|raccontato|scritto)))?(?: (?:di|su|su di) me)?(?: per favore| adesso| ora)?"
+        ),
+        "wishes": (
+            r"(?:e )?(?:quali|che|(?:che )?cosa) (?:sono )?(?:le )?(?:(?:mie|tue) )?(?:istruzioni|regole|indicazioni)(?: (?:permanenti|che|ti ho dato|ho dato|hai|da me|devi seguire|segui|valgono|finora|adesso|ora))*"
+            r"|(?:elenca|elencami|dimmi|mostra|mostrami) (?:tutte )?le (?:(?:mie|tue) )?(?:istruzioni|regole)(?: che ti ho dato)?"
+        ),
+        "repeat": (
+            r"(?:(?:scusa|scusi|per favore|puoi|potresti|mi puoi|me lo puoi)\W+)*(?:ripeti(?:lo|melo|mi)?|ripeter(?:e|lo|melo|mi)|ridimmelo|ridirmelo|rileggi(?:lo|melo)?)(?: (?:quello che hai (?:appena )?detto|la (?:tua )?(?:ultima )?risposta|l'ultima risposta|questo))?"
+            r"(?: (?:per favore|ancora|di nuovo|un'altra volta|una volta))*|come hai detto|(?:che )?cosa hai (?:appena )?detto"
+        ),
+        "origin": (
+            r"(?:e |ma )?(?:(?:da )?dove (?:l'hai|lo hai|le hai|hai) (?:letto|preso|presa|trovato|trovata|sentito)(?: (?:questo|quello|questa cosa))?|da (?:dove|(?:quale|che) (?:documento|fonte|lezione|testo|file|parte)) (?:viene|arriva|proviene|l'hai (?:preso|presa|letto)|lo hai (?:preso|letto)|e pres[oa])(?: (?:questo|quello|la risposta))?"
+            r"|in (?:quale|che) (?:documento|lezione|testo|file) (?:e|sta|si trova|c'e scritto|l'hai letto)|(?:qual e )?la (?:tua )?fonte|come (?:lo sai|fai a saperlo)|chi lo dice)"
+        ),
+        "certainty": r"(?:e |ma )?(?:ne )?(?:(?:tu )?sei (?:proprio |davvero |veramente )?(?:sicur[oa]|cert[oa])(?: di (?:questo|quello che dici))?|sicur[oa] ?\?|davvero ?\?|e (?:proprio |davvero )?(?:vero|giusto|corretto) ?\?)",
+        "no_translation": r"(?:(?:puoi|potresti|per favore|me lo puoi|ora)\W+)*(?:traduci(?:lo|la|melo|mi)?|tradur(?:re|lo|la|melo)|dimmelo|ripetilo|scrivilo)(?: (?:questo|tutto|la risposta))? in [a-z]+|(?:puoi |potresti )*(?:traducilo|tradurlo|traducimelo)",
+        "no_other_words": (
+            r"(?:(?:scusa|scusi|ma|mi dispiace|eh)\W+)*(?:(?:non|nn) (?:ho capito|capisco|l'ho capito|lo capisco|mi e chiaro)(?: (?:bene|niente|nulla|questo))*|in che senso|(?:che )?cosa (?:vuoi dire|intendi|vorresti dire)"
+            r"|(?:(?:puoi|potresti) )?(?:spiegar(?:lo|melo)|dir(?:lo|melo)|dimmelo|spiegamelo) (?:in altre parole|con altre parole|piu semplicemente|in modo (?:piu )?semplice))"
+        ),
+    },
 )
 
 
@@ -1590,7 +1732,8 @@ QUESTIONS = base.QuestionWords(
     asking_words=words(
         """spiega spiegami spiegare spieghi spiegazione descrivi descrivere dimmi dire dici parla parlami parlare racconta raccontami elenca elencami elenco lista differenza differenze
         distinguere confronta confronto significa significato definizione definisci definire approfondisci approfondire chiarisci continua vuol dire cioe esempio esempi tipo tipi motivo ragione
-        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand caso fare fa faccio"""
+        mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi risposta domanda materiale lezione documento quand caso fare fa faccio
+        spiegarmi dirmi elencarmi parlarmi raccontarmi descrivermi mostrarmi chiarirmi definirmi potresti sapresti"""
     ),
     light_verbs=words(
         """deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso possono potrei funziona tratta
@@ -1644,7 +1787,7 @@ STATEMENTS = base.StatementWords(
     instructions_heading="ISTRUZIONI",
     about_oneself=r"di me|mi presento|presentazione|nota",
     joins=(
-        r"(?:e|ed|o|poi)\s+(?=(?:io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|parlo|lavoro"
+        r"(?:e|ed|o|poi)\s+(?=(?:da quando|io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|parlo|lavoro"
         r"|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno|puoi|potresti)\b)"
     ),
     cuts=(

@@ -20,7 +20,7 @@ from functools import cache, lru_cache
 from itertools import accumulate, compress, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from ricordo.languages.registry import all_words, languages
+from ricordo.languages.registry import AnyLanguage, all_values, all_words, language, languages
 
 if TYPE_CHECKING:
     from ricordo.languages.base import Language
@@ -42,6 +42,15 @@ class Token(NamedTuple):
 
 
 _new_token = tuple.__new__  # takes half the time of the constructor, and every word of a talk is a token
+
+
+_HASTY = re.compile(r"[\w'\u2019]+")
+
+
+def in_full(text: str, code: str) -> str:
+    """A text in which words written in haste are spelled out: "im" as "I'm", "dont" as "don't", "qnd" as "quando"."""
+    spelled = language(code).vocabulary.spelled_out
+    return _HASTY.sub(lambda word: spelled.get(word[0].lower(), word[0]), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +148,43 @@ def fold(text: str) -> str:
 
 # Often all that is not ASCII; the table looks at every character. A joiner among them is no accent.
 _ACCENTS = re.compile("[\u0300-\u034e\u0350-\u036f]+")
+
+
+_POLITE = AnyLanguage(
+    r"\W*(?:(?:<dialogue.polite_leads>)[\s,;.!]+)*(?P<form>(?:<dialogue.polite>))(?:(?<=')|(?!\w))", flags=0
+)
+_POLITE_WITHIN = AnyLanguage(r"(?<!\w)(?:<dialogue.polite_within>)(?!\w)", flags=0)
+_TELLING = AnyLanguage(r"\W*(?:(?:<dialogue.polite_leads>)[\s,;.!]+)*(?:<dialogue.telling>)", flags=0)
+_TELLING_TAG = AnyLanguage(r"\s*[,;.!…–—-]\s*(?:<dialogue.telling_tags>)\s*[?!.…]*\s*$", flags=0)
+
+
+def _flat(text: str) -> str:
+    """A text folded letter by letter, or empty where that would move its letters."""
+    plain = fold(text.replace("’", "'"))
+    return plain if len(plain) == len(text) else ""
+
+
+@lru_cache(maxsize=256)
+def familiar(text: str) -> str:
+    """A text with its polite orders and questions put as to a friend: «Mi spieghi» becomes «spiegami»."""
+    opening = _POLITE.match(_flat(text))
+    if opening:
+        start, end = opening.span("form")
+        text = f"{text[:start]}{all_values('dialogue.polite')[opening['form']]}{text[end:]}"
+    for found in reversed(list(_POLITE_WITHIN.finditer(_flat(text)))):
+        text = f"{text[: found.start()]}{all_values('dialogue.polite_within')[found[0]]}{text[found.end() :]}"
+    return text
+
+
+@lru_cache(maxsize=1_024)
+def as_told(text: str) -> str:
+    """What a message tells, without what only makes it a question: "did you know that", "you know?"."""
+    plain = _flat(text)
+    tag = _TELLING_TAG.search(plain)
+    if tag and len(plain[: tag.start()].split()) > 1 and not plain[: tag.start()].endswith("?"):
+        text, plain = text[: tag.start()], plain[: tag.start()]
+    opening = _TELLING.match(plain)
+    return text[opening.end() :].rstrip(" ?") if opening and opening.end() < len(text) else text
 
 
 class _WithoutAccents(dict[int, int | None]):

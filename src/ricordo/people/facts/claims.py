@@ -19,7 +19,7 @@ from ricordo.languages.dates import PHRASE, last_day_in, resolve_day
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold
-from ricordo.people.facts.clauses import clauses, own_text, stated_text
+from ricordo.people.facts.clauses import clauses, lacks_subject, own_text, stated_text
 from ricordo.recall.evidence import snowball_stem, snowball_stems, tokens
 from ricordo.records.derived import FACT_KINDS, FactKind, Source, Trust
 from ricordo.safety.crisis import detect_crisis
@@ -51,6 +51,7 @@ _NO_TROUBLE = AnyLanguage(r"\b(?:<statements.no_trouble>)\b", flags=0)
 _NOT_NOW = AnyLanguage(r"<statements.not_now>", flags=0)
 _NAMING = AnyLanguage(r"\b(?:<statements.naming>)\b", flags=0)
 _OTHER_PERSON = AnyLanguage(r"\W*(?:<statements.other_people>)\b", flags=0)
+_ONLY_LEADS = AnyLanguage(r"(?:^|[.!?\n])\W*(?:\b(?:<facts.clause_leads>|<facts.slips>|<dialogue.corrections>)\W*)*$")
 _DAY_PHRASE = AnyLanguage(rf"\b(?:{PHRASE})")
 
 
@@ -143,6 +144,14 @@ def _core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
     else:
         meaningful = frozenset(snowball_stem(word, language) for word in kept if snowball_stems(word, language))
     return meaningful or frozenset(tokens(text))
+
+
+def opens_without_subject(claim: Claim) -> bool:
+    """Whether a claim repeats a sentence that does not tell what it is about, "it's 4421"."""
+    before = claim.said.text[: claim.said.text.find(claim.quote)]
+    whole = claim.text[1:] == claim.quote[1:] or claim.quote in claim.text
+    opens = whole and ": " not in claim.text and _ONLY_LEADS.search(before) is not None
+    return opens and lacks_subject(claim.quote, claim.language)
 
 
 def is_negative(kind: FactKind, text: str) -> bool:

@@ -10,11 +10,12 @@ is cut where a new statement begins, so that a pattern only has to match a claus
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from ricordo.languages.registry import AnyLanguage, filled, languages
+from ricordo.languages.registry import AnyLanguage, all_words, filled, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import sentences
+from ricordo.languages.text import in_full, sentences
 
 if TYPE_CHECKING:
     from ricordo.languages.base import FactWords, Language
@@ -86,7 +87,16 @@ _TIED = AnyLanguage(
 _BARE = AnyLanguage(r"(?:<facts.possessives>)(?:\s+\w+){1,2}\s*,")  # a noun with such parts between it and its verb
 _REST = re.compile(r"\s*[a-zà-ÿ][^,.;:!?()\n]*")
 # "I'm Ann" at the start tells a name if the user goes on about themselves.
-_INTRODUCED = AnyLanguage(r"\s*,\s*(?:<facts.self_words>)\b")
+_INTRODUCED = AnyLanguage(r"\s*(?:,|(?:,\s*)?(?:<facts.joins>))?\s*(?:<facts.self_words>)\b")
+_NO_SUBJECT = AnyLanguage(r"\W*(?:<facts.bare_subjects>)\b")
+_ONLY_AMOUNT = AnyLanguage(r"(?:(?:\d\S*|<dialogue.held:number>|<facts.joins>)\s*)+")
+_SELF = AnyLanguage(r"\b(?:<dialogue.first_person>)\b")
+_NAMED = AnyLanguage(rf"\b(?!(?i:<dialogue.held:calendar>)\b){_NAME}", flags=0)
+# The sentence of an introduction, in which the user may go on without a comma: "mi chiamo Ada vivo a Bari".
+_INTRODUCES = AnyLanguage(
+    r"(?:^|[.!?;,\n])\s*(?:(?:<statements.greetings>)[\s,!]+)?(?:<facts.introduces>)\s+[^.!?;,\n]+"
+)
+_RUN_ON = AnyLanguage(r"\s+(?=(?i:<facts.run_ons>)\b)", flags=0)
 _CUT = AnyLanguage(r"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:<statements.joins>)|\s+(?:<statements.cuts>)\s+")
 
 
@@ -134,6 +144,29 @@ def is_not_oneself(text: str) -> bool:
     return _NOT_ONESELF.search(flat) is not None or _TAKEN_BACK.search(flat) is not None
 
 
+def lacks_subject(clause: str, language: str) -> bool:
+    """Whether nothing in a clause tells what it is about: "it's 4421", "rientra lunedì", "38 e mezzo"."""
+    if _ONLY_AMOUNT.fullmatch(clause):
+        return True
+    table = language_by_code(language).facts
+    own = not table.second_verbs.keys().isdisjoint(clause.lower().split()) or _SELF.search(clause)
+    named = own or _NAMED.search(clause, 1)
+    return not named and (_NO_SUBJECT.match(clause) is not None or has_other_verb(clause, language))
+
+
+def has_other_verb(clause: str, language: str) -> bool:
+    """Whether a clause begins with a verb of the third person, as an Italian one may: "ha 40 anni", "l'ha venduta"."""
+    table = language_by_code(language).facts
+    if not table.second_verbs:
+        return False
+    verbs = {*table.third_verbs.values(), *table.reflexives.values()}
+    said = (word for word in clause.lower().split() if word in table.reflexives or not ADVERB.fullmatch(word))
+    first, then = next(said, ""), next(said, "")
+    if first in table.reflexives.values():  # "si parte" names no person
+        return then in verbs
+    return first in verbs or re.match(table.object_first, clause, re.IGNORECASE) is not None
+
+
 def supposes(clause: str) -> bool:
     """Whether a clause only supposes: a hypothesis, an example, reported speech or a question."""
     return _NOT_STATED.search(clause) is not None
@@ -179,9 +212,21 @@ def stated_sentences(flat: str) -> list[tuple[int, int, bool]]:
     return found
 
 
+def run_ons(text: str) -> list[re.Match[str]]:
+    """The spaces before statements that follow an introduction without a mark."""
+    leaning = all_words("facts.leaning") | all_words("facts.bound") | all_words("followups.clause_words")
+    said = (found.span() for found in _INTRODUCES.finditer(text))
+    cuts = (cut for start, end in said for cut in _RUN_ON.compiled.finditer(text, start, end))
+    return [cut for cut in cuts if text[: cut.start()].split()[-1].lower() not in leaning]
+
+
 def _cut(flat: str, start: int, end: int) -> list[Clause]:
     found = []
-    for match in (*_CUT.compiled.finditer(flat, start, end), None):
+    own = [each for each in run_ons(flat) if start < each.start() < end]
+    cuts = sorted((*_CUT.compiled.finditer(flat, start, end), *own), key=re.Match.start)
+    for match in (*cuts, None):
+        if match and match.start() < start:  # the cut before it holds its space
+            continue
         stop = match.start() if match else end
         if flat[start:stop].strip():
             found.append(Clause(start, stop))
@@ -200,8 +245,8 @@ ADVERB = AnyLanguage(r"(?:<facts.adverbs>)", flags=re.IGNORECASE)
 def retold(statement: str, language: str, person: Person) -> str | None:
     """A first-person statement in the second or third person; None if the rules have no safe sentence for it."""
     table = language_by_code(language).facts
-    plain = " ".join(statement.replace("\u2019", "'").split()).strip(" ,.;:!?…-–—")
-    pieces = [table.spelled_out.get(piece.lower(), piece) for piece in _PIECE.findall(plain)]
+    plain = " ".join(in_full(statement.replace("\u2019", "'"), language).split()).strip(" ,.;:!?…-–—")
+    pieces = _PIECE.findall(plain)
     written = "".join(pieces)
     # A verb in the first person is about the user; pronouns and possessives alone may be about others.
     if not pieces or table.not_retold[person if table.second_verbs else "second"].search(written):
@@ -210,7 +255,7 @@ def retold(statement: str, language: str, person: Person) -> str | None:
         return (written[:1].upper() + written[1:]) if person == "third" else written  # about others: unchanged
     if table.not_retold[person].search(written):
         return None
-    pieces_said = _third_opening(pieces, table)
+    pieces_said = _third_opening(pieces, table) if person == "third" or table.second_verbs else pieces
     if pieces_said is None:
         return None
     if person == "second":
@@ -252,6 +297,11 @@ def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
         if _UNKNOWN_VERB.fullmatch(verb) and verb not in known and known.isdisjoint(after):  # "Piero si è rotto"
             return None
         return pieces[at[1] :] if words[0] in table.subjects and len(at) > 1 else pieces
+    later = (before for before, word in pairwise(words) if word.partition("'")[0] in table.subjects)
+    if not all(
+        re.fullmatch(table.before_verbs, before, re.IGNORECASE) for before in later
+    ):  # "digoxin I think it is", "I'm Leo I'm in my second year": one of them is no subject of the clause
+        return None
     if "'" in words[0] and words[0] in table.third_verbs:
         rest = at[1] if words[:2] == ["i've", "got"] and len(at) > 2 else at[0]
         return [table.third_verbs[words[0]], *pieces[rest + 1 :]]

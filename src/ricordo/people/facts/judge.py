@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.text import fold
+from ricordo.people.facts.clauses import run_ons
 from ricordo.worker import give_way
 
 Weights = NDArray[np.float32]
@@ -123,13 +124,13 @@ def is_available() -> bool:
     return _model() is not None
 
 
-def describe(said: str) -> tuple[str, str]:
-    """The label of a clause, if it states something, and the group of its subject."""
+def describe(said: str, *, least: float = SURE_GROUP) -> tuple[str, str]:
+    """The label of a clause, if it states something, and the group of its subject, if that has the `least` share."""
     model = _model()
     if model is None or not said.strip():
         return "fact", OTHER
     _, labels, groups = network_scores(model, said, None, [ClauseSegment(0, len(said), "")])
-    label, group, *_ = _described(model, said, labels[0], groups[0])
+    label, group, *_ = _described(model, said, labels[0], groups[0], least)
     return label, group
 
 
@@ -167,13 +168,15 @@ def _mean_vector(model: "_Model", text: str) -> Weights:
     return mean
 
 
-def _described(model: "_Model", said: str, labels: Weights, groups: Weights) -> tuple[str, str, float, float]:
+def _described(
+    model: "_Model", said: str, labels: Weights, groups: Weights, least: float = SURE_GROUP
+) -> tuple[str, str, float, float]:
     """Label and group by both models ("other" where neither is sure), the probabilities of a change and of a wish."""
     slots = _slots(own_observations(said))
     named = model.labels[:, slots].sum(axis=1) * model.labels_scale + model.labels_bias + labels
     about = model.attributes[:, slots].sum(axis=1) * model.attributes_scale + model.attributes_bias + groups
     groups, best = _shares(about), int(np.argmax(about))
-    group = model.names[best] if groups[best] >= SURE_GROUP else OTHER
+    group = model.names[best] if groups[best] >= least else OTHER
     shares = _shares(named)
     change = shares[[LABELS.index("change"), LABELS.index("end")]].sum()
     forget = LABELS.index("forget")
@@ -194,7 +197,8 @@ def segments(text: str) -> tuple[ClauseSegment, ...]:
     """The message cut at sentence ends, commas, dashes and words that open a clause; quotations stay whole."""
     masked = _QUOTED.sub(lambda match: _MASK * len(match[0]), text)
     found, begin = [], 0
-    for cut in [*_CUT.finditer(masked), None]:
+    cuts = sorted((*_CUT.finditer(masked), *run_ons(masked)), key=re.Match.start)
+    for cut in [*cuts, None]:
         if cut and cut[0].isspace() and "\n" not in cut[0] and _goes_on(masked, begin, cut):
             continue
         if cut and cut[0] == "." and _ABBREVIATED.search(masked[begin : cut.start()]):  # "Dr. N. Eze"

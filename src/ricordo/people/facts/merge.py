@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from uuid import UUID, uuid5
 
 from ricordo.languages.dates import PHRASE, last_day_in
@@ -27,6 +27,7 @@ from ricordo.people.facts.claims import (
     is_negative,
     is_same_claim,
     is_same_subject,
+    opens_without_subject,
     refusal_reason,
 )
 from ricordo.people.facts.judge import OTHER, describe, likeness
@@ -57,15 +58,19 @@ _DAY = AnyLanguage(rf"\b(?:{PHRASE})(?:\s+\d{{4}})?")
 _CHANGED = AnyLanguage(r"\b(?:<dialogue.changed>)\b")
 # What wishes about answers are about, their language first. A newer wish replaces one about the same.
 _MATTERS = [
-    AnyLanguage(rf"\b(?:<facts.{name}>)\b") for name in ("wish_languages", "wish_lengths", "wish_units", "wish_marks")
+    AnyLanguage(rf"\b(?:<facts.wish_{name}>)\b")
+    for name in ("languages", "lengths", "units", "marks", "sources", "spelling")
 ]
+_AMOUNT = AnyLanguage(r"\b(?:\d+(?:[.,]\d+)*|<dialogue.held:number>)\b")
+_STATE = AnyLanguage(r"\W*(?:<facts.states>)\b")
+_SUBJECT = 3  # words of a fact among which its subject is named
 _SHORT = 2  # letters; a word of so few does not identify a person
 _OF_OTHERS = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+)?(?:<facts.possessives>)\s")
 _NAMES = re.compile(r"[A-ZÀ-Ý][\w'-]+")
 _LISTED = AnyLanguage(rf"{_NAMES.pattern}(?:(?:,|,?\s+(?i:<facts.joins>))\s+{_NAMES.pattern})+", flags=0)
 # The groups of the subjects in patterns.
 _GROUPS = {
-    "date:birthday": "age", "place:origin": "origin", "place:birth": "origin",
+    "date:birthday": "age", "date:birthyear": "age", "place:origin": "origin", "place:birth": "origin",
     "name": "name", "age": "age", "place:home": "home", "job": "work", "study": "study", "class": "study",
     "place:school": "study",
 }  # fmt: skip
@@ -87,10 +92,27 @@ def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
         ):
             current[key] = fact
     facts = [fact for fact in current.values() if all(source.message_id != claim.said.id for source in fact.sources)]
-    chosen = _renamed(claim, facts)
+    chosen = current.get(claim.about) if claim.replaces else None
+    chosen = chosen or _renamed(claim, facts) or _recounted(claim, facts)
     if claim.made_by == JUDGE and chosen is None and (claim.replaces or instruction or claim.change >= _MAYBE):
         chosen = _replaced(claim, [fact for fact in facts if not _stays(fact, claim)])
+    if claim.replaces and opens_without_subject(claim):
+        fitting = (fact for fact in facts if _corrected(fact.text, claim.quote))
+        chosen = chosen or max(fitting, key=lambda fact: fact.valid_from, default=None)
+    if chosen and claim.replaces and opens_without_subject(claim):
+        claim = replace(claim, text=_corrected(chosen.text, claim.quote) or claim.text)
     return replace(claim, about=chosen.about or own_about(chosen), kind=chosen.kind) if chosen else claim
+
+
+def _corrected(known: str, said: str) -> str:
+    """What is known with the day or the amount that "it's on 3 May", "it's 4421" says; empty if that tells neither."""
+    leaning = all_words("facts.leaning")
+    for value in (_DAY, _AMOUNT):
+        old, new = (list(value.compiled.finditer(text)) for text in (known, said))
+        if len(old) == len(new) == 1:
+            was, now = (" ".join(dropwhile(leaning.__contains__, each[0][0].split())) for each in (old, new))
+            return known.replace(was, now, 1)
+    return ""
 
 
 def own_about(fact: Fact) -> str:
@@ -111,9 +133,15 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
         facts = [fact for fact in facts if not added & terms[fact.id]]
     wanted = _terms(claim.text, claim.language)
     group = group_of(claim.about)
+    facts = [fact for fact in facts if not _is_of_same_only(fact, claim, terms[fact.id] & wanted, wanted)]
 
-    if matters := _matters(claim):
-        facts = [fact for fact in facts if not (known := _matters(fact)) or matters & known]
+    if claim.about.startswith("instruction:"):  # wishes about different things hold side by side
+        matters = _matters(claim)
+        facts = [
+            fact
+            for fact in facts
+            if (known := _matters(fact)) & matters or not (known or matters or wanted.isdisjoint(terms[fact.id]))
+        ]
         languages = [fact for fact in facts if 0 in matters & _matters(fact)]
         if languages:
             return max(languages, key=lambda fact: fact.valid_from)
@@ -132,6 +160,32 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     if nearness(best) >= (_NEAR if sure else _NEAR_OTHERWISE):
         return best
     return best if len(facts) == 1 and sure and nearness(best) >= _NEAR_ONLY else None
+
+
+def _is_of_same_only(fact: Fact, claim: Claim, shared: frozenset[str], wanted: frozenset[str]) -> bool:
+    """Whether a fact only has the same subject: "Tom broke his arm" is not ended by "Tom is no longer my friend"."""
+    openings = (_terms(" ".join(each.text.split()[:_SUBJECT]), each.language) for each in (fact, claim))
+    ends = is_negative(claim.kind, claim.text) and frozenset() < shared < wanted
+    return ends and all(shared <= each for each in openings)
+
+
+def _recounted(claim: Claim, facts: Iterable[Fact]) -> Fact | None:
+    """The fact that states the same of another number: "has 3 dogs" and "has 2 dogs"."""
+    wanted, amount = _counted(claim.text, claim.language)
+    for fact in facts:
+        known, before = _counted(fact.text, fact.language) if amount and fact.language == claim.language else ((), "")
+        if before and before != amount and known == wanted:
+            return fact
+    return None
+
+
+def _counted(text: str, language: str) -> tuple[frozenset[str], str]:
+    """The words of a state with one amount, and the amount; empty for others."""
+    bare = _CHANGED.sub(" ", text.lower())
+    amounts = _AMOUNT.compiled.findall(bare)
+    if len(amounts) != 1 or not _STATE.match(bare):
+        return frozenset(), ""
+    return core_terms("name", _AMOUNT.sub(" ", bare), language), amounts[0]
 
 
 def _matters(wish: Claim | Fact) -> set[int]:
@@ -185,10 +239,11 @@ def _stays(fact: Fact, claim: Claim) -> bool:
     if claim.change < _CERTAIN and fact.sources and _OF_OTHERS.match(fact.sources[0].quote):
         shared = _terms(fact.text, fact.language) & _terms(claim.text, claim.language)
         return all(len(each) <= _SHORT for each in shared)
+    lists = [*(listed[0] for listed in _LISTED.finditer(fact.text)), fact.text.partition(": ")[2]]
     return any(
         0 < sum(name in claim.text for name in names) < len(names)
-        for listed in _LISTED.finditer(fact.text)
-        if (names := _NAMES.findall(listed[0]))
+        for listed in lists
+        if len(names := _NAMES.findall(listed)) > 1
     )
 
 
@@ -279,10 +334,12 @@ def merge_claims(
     touched: dict[str, list[Claim]] = defaultdict(list)
     facts = {fact.id: fact for fact in people.facts}
     for candidate in sorted(kept, key=_sort_key):
-        if candidate.made_by == JUDGE or candidate.kind == "date":
+        if candidate.made_by == JUDGE or candidate.kind == "date" or not candidate.about:
             there = placed(candidate, (*facts.values(), *_pending(touched, context)))
             # A message makes one statement about a subject: the second one that changes a fact becomes a new fact.
             rivals = (claim.said.id for claim in touched.get(there.about, ()))
+            if candidate.replaces and there.about == candidate.about and opens_without_subject(candidate):
+                continue  # "back on Monday" changes nothing that is known
             candidate = candidate if there.about != candidate.about and candidate.said.id in rivals else there
         for fact in facts.values():  # a replaced fact gets a subject, so that both are on one timeline
             if not fact.about and own_about(fact) == candidate.about:
@@ -408,7 +465,7 @@ def _timeline(
             return True
         if one.kind != other.kind or not one.text or not other.text:
             return False
-        if other.candidate and other.candidate.replaces and other.made_by == JUDGE:
+        if other.candidate and other.made_by == JUDGE and (other.candidate.replaces or _CHANGED.search(other.text)):
             return False  # a change or an end of a fact does not repeat it, even without a new word
         return is_same_claim(one.kind, one.words, other.words, narrower=True, similarity=similarity)
 

@@ -14,6 +14,7 @@ from functools import cache
 from ricordo.languages.base import FactPattern, FactWords, Language
 from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.languages.registry import DAY, AnyLanguage, all_words, filled, languages
+from ricordo.languages.text import in_full
 from ricordo.people.facts.claims import Claim, UserMessage, about_key, refusal_reason
 from ricordo.people.facts.clauses import clauses, own_text, tied_end
 from ricordo.recall.evidence import snowball_stems, tokens
@@ -35,6 +36,7 @@ _FURTHER = AnyLanguage(
     r"\s*,?\s*(?:<facts.joins>)\s+(?P<noun>(?:<followups.indefinite>)\s+\w+(?:\s+\w+)?)(?=\s*(?:[,.;!?]|$))"
 )
 _NAME_JOINED = AnyLanguage(r"\s+(?:<facts.name_joiners>)\s+[a-zà-ÿ].*", flags=0)
+_APPOSED = 4  # words at most that stand behind a name
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
 
 
@@ -48,6 +50,8 @@ def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...
     found: dict[str, Claim] = {}
     for clause in clauses(said.text):
         candidate = _first_match(flat, clause.start, clause.end, clause.greeted, tables, said, said_on)
+        if candidate is None and "name" in found:
+            candidate = _apposed(flat, clause.start, clause.end, tables, said, zone)
         if candidate is None:
             continue
         for each in _with_ties(candidate, flat, clause.start):
@@ -55,6 +59,19 @@ def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...
             found.pop(key, None)
             found[key] = each
     return tuple(found.values())
+
+
+def _apposed(flat: str, start: int, end: int, tables: list[FactWords], said: UserMessage, zone: tzinfo) -> Claim | None:
+    """What stands behind the name without a verb: "I'm Ann Lee, a lawyer, 40"."""
+    words = flat[start:end].strip(_END_MARKS)
+    if not words or len(words.split()) > _APPOSED or flat[:start].rstrip()[-1:] != ",":
+        return None
+    for frame in (frame for table in tables for frame in table.apposed):
+        sentence = frame.format(words)
+        read = read_clause(sentence, replace(said, text=sentence), zone)
+        if read and read.about and words in said.text:
+            return replace(read, quote=words, said=said)
+    return None
 
 
 def _with_ties(claim: Claim, flat: str, start: int) -> list[Claim]:
@@ -80,9 +97,7 @@ def read_clause(quote: str, said: UserMessage, zone: tzinfo = UTC, *, named: boo
     """
     said_on = said.created_at.astimezone(zone).date()
     for table in (each.facts for each in languages()):
-        pieces = re.split(r"([\w'\u2019]+)", quote)
-        plain = "".join(table.spelled_out.get(piece.lower(), piece) for piece in pieces)
-        plain = plain.replace("\u2019", "'").strip(" \t,.!*_-–—)")
+        plain = in_full(quote, table.code).replace("\u2019", "'").strip(" \t,.!*_-–—)")
         lead = table.lead.match(plain)
         for text in (plain, plain[lead.end() :]) if lead else (plain,):
             for pattern in table.patterns:
@@ -291,8 +306,8 @@ def counted(words: str, speech: FactWords) -> str | None:
 
 
 def age(words: str, speech: FactWords) -> str | None:
-    """A plausible age."""
-    return words if 4 <= int(words) <= 99 else None
+    """A plausible age, in figures or in words ("settantotto")."""
+    return words if not words.isdigit() or 4 <= int(words) <= 99 else None
 
 
 def folded(words: str, speech: FactWords) -> str | None:

@@ -15,11 +15,14 @@ from typing import Any, Literal
 from ricordo.languages.dates import PHRASE
 from ricordo.languages.registry import AnyLanguage, all_words, codes
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import fold, guess_language
+from ricordo.languages.text import as_told, fold, guess_language, in_full
 from ricordo.people.facts.claims import JUDGE, MAX_CLAIM_LENGTH, Claim, ForgetCommand, UserMessage, refusal_reason
 from ricordo.people.facts.clauses import (
-    ADVERB,
+    clauses,
+    has_other_verb,
     is_not_oneself,
+    lacks_subject,
+    own_text,
     retold,
     stated_sentences,
     stated_text,
@@ -35,8 +38,10 @@ _KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
 # What is added to the score that a clause needs, in logits: in a message about a text, a role or a joke; in a sentence
 # that supposes or reports; in a message without the first person; in a sentence with a wish for all later answers.
 _PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
+_ASKED = 1.5  # for what opens like a question without its mark ("when do I turn 16")
 _OF_THE_KNOWN = -0.8  # for a clause that changes or ends a fact: it often has no first person
 _SAME_PERSON = -3.0  # for more about a person of the user's ("my son Tim is ill, he has")
+_SAME_AS_BEFORE = -2.0  # for more about the person of the message before ("my wife is called Ann", "she teaches")
 _ONLY_WISH = -0.25  # for a wish that does not say that it is for all later answers
 _FOR_ALL, _REPORTED = -1.5, 1.4  # for a wish that says so ("always"); for one that reports what others want or say
 _PLAYED_BEFORE = 2.0  # for a message after one that gives the user a role
@@ -49,11 +54,16 @@ _REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts
 _FORGET = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.forget>)\b")
 _OF_MEMORY = AnyLanguage(r"\s*(?:<facts.remembered_things>)\b")
 _ANNOUNCES = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.announcements>)\W*")
+# A question without its mark, unless a comma ends it ("when I was ten, we moved"); what the assistant said or promised.
+_ASKS = AnyLanguage(r"\W*(?:<dialogue.question_openings>)[^,]*$", flags=0)
+_OF_ASSISTANT = AnyLanguage(r"\W*(?:(?:<facts.clause_leads>)\b\W*)*(?:<facts.promised>)\b")
 _TOLD_BEFORE = AnyLanguage(r"\b(?:<dialogue.user_said>|<dialogue.assistant_said>)\b")
 _REQUEST = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b")
+_HELP = AnyLanguage(r"\W*(?:(?:<facts.clause_leads>)\b\W*)*(?:<facts.requests>)\b")
+_ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)")
 _DENIED = AnyLanguage(r"<statements.denied>")
 _VALUE = AnyLanguage(r"\d.*|(?:<dialogue.held:number>|<dialogue.held:time>)", flags=0)
-_CORRECTS = AnyLanguage(r"\W*(?:<dialogue.corrections>)", flags=0)
+_CORRECTS = AnyLanguage(r"\W*(?:<dialogue.corrections>)")
 _ALLERGIC = AnyLanguage(r"\b(?:<facts.allergies>)\w*\W*$")  # without saying to what
 _IS_ALLERGIC = AnyLanguage(
     r"\W*[A-ZÀ-Ý]\w+ \w{1,2} (?:\w+ )?(?:<facts.allergies>)", flags=0
@@ -66,8 +76,12 @@ _DAY = AnyLanguage(rf"(?:{PHRASE})$")
 _SUBJECT = re.compile(r"(?:^|[.!?…\n]\s*)([A-ZÀ-Ý][a-zà-ÿ]+) (\w+)")
 _NAMED = re.compile(r"(?<=[\w,] )[A-ZÀ-Ý][a-zà-ÿ]+")
 _OF_OTHERS = AnyLanguage(r"\b(?:<facts.others_want>)\b")
+_POLITE = AnyLanguage(r"\W*(?:<facts.polite>)\b")
 _ASKS_FROM_NOW = AnyLanguage(r"\W*(?:<facts.polite>)\b.*\b(?:<facts.standing_openers>)\W*$")
 _STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
+_CLOSES = AnyLanguage(r"\W*(?:<dialogue.okays>|<dialogue.thanks>|<dialogue.farewells>)\W*", flags=0)
+_POLITE_REQUEST = AnyLanguage(r"\W*(?:<dialogue.polite_requests>)\b", flags=0)
+_ASKS_YES = AnyLanguage(r"[,;]\s*(?:<statements.tag_questions>)$", flags=0)  # "…, right?"
 _THANKED = AnyLanguage(r"\W*(?:<facts.thanks>)\b")
 FOR_GOOD = AnyLanguage(r"\b(?:<facts.for_good>)\b")
 _EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
@@ -75,8 +89,23 @@ _PLAYS = AnyLanguage(r"\b(?:<statements.plays>)\b")
 _GREETED = AnyLanguage(r"\W*(?:<statements.greetings>)\b")
 _SINCE = AnyLanguage(r"(?:<facts.since>)\s")
 _ADDRESSED = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b")
+_CORRECTION = AnyLanguage(
+    r"(?:\W*\b(?:<dialogue.corrections>)[\s,]*)+"
+    r"(?:(?:<facts.bare_subjects>|<dialogue.links>|<calendar.date_leads>)\s+)*(?P<value>\w[\w' -]*?)\W*"
+)
+_ONLY_NAME = AnyLanguage(
+    r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*(?i:<facts.introduces>)\s+(?P<name>[a-zà-ÿ]{2,14})", flags=0
+)
+_INTRODUCES = AnyLanguage(r"\W*(?:<facts.introduces>)\s")
+_NAMES_IT = AnyLanguage(r"\b(?:<facts.names_it>)")  # it tells what the thing before it is called
 _SELF_FIRST = AnyLanguage(r"\W*(?:<facts.self_words>)\b")
-_OWN_VERB = AnyLanguage(r"\W*(?:<dialogue.first_person>)\s+(?:<dialogue.several>)\b")  # "I have three …"
+_OWN_VERB = AnyLanguage(
+    r"\W*(?:<dialogue.first_person>)\s+(?:(?:have|got)\s+)*(?:<dialogue.several>)\b"
+)  # "I have three …"
+# Names behind a colon with what is said of each; nothing of the user.
+_OWN_LIST = AnyLanguage(
+    r":\s+(?=[^.!?;:\n]*?[A-ZÀ-Ý][a-zà-ÿ])(?:(?!\b(?i:<dialogue.first_person>)\b)[^.!?;:\n])+(?=[.!?;\n]|$)", flags=0
+)
 _SIGNED = AnyLanguage(
     r"(?:^|\W)(?i:(?:<facts.closings>)[\s,.!-]*[\n,.-]|(?:<facts.thanks>)[\s,.!-]*\n|(?:<facts.signs>)(?=.*(?:<facts.it_is_me>)))"
     r"\s*(?P<name>[A-ZÀ-Ý][\w.'-]*(?: [A-ZÀ-Ý][\w.'-]*){0,4}?)\s*(?:[\s,]\s*(?i:<facts.it_is_me>)\W*)?$",
@@ -96,7 +125,7 @@ _ASKS_NEXT = AnyLanguage(r"[\s,]+(?:<facts.relatives>)\s")  # "who" and "che" al
 _TRAIL = AnyLanguage(r"[\s,]+(?:<facts.trails>)\W*$")
 _SLIP = AnyLanguage(r"\b(?:<facts.slips>)\b[\s,]*")
 _OTHER_FIRST = AnyLanguage(r"(?:<facts.other_pronouns>)\s")
-_WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) (\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
+_WHOSE = AnyLanguage(r"\b(?i:<facts.possessives>) ((?:(?i:<facts.kin_adjectives>) )*\w+(?: [A-ZÀ-Ý][\w-]+)?)", flags=0)
 _JOINED = re.compile(r"\s*,?\s*")
 _BRACKET = re.compile(r" ?\([^()\n.!?]{1,80}\)")
 _CHANGES = ("change", "end")
@@ -184,15 +213,17 @@ def _addressed(claim: Claim) -> str:
 
 def message_claims(said: UserMessage, before: UserMessage | None = None, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claims of one message: by patterns, then what it commands to remember, then by judged clauses."""
+    if (content := as_told(said.text)) != said.text:
+        said = replace(said, text=content)
     dropped = [(at, at + len(each.quote)) for each in forget_commands(said) if (at := said.text.find(each.quote)) >= 0]
     matched = [claim for claim in claims_in_message(said, zone) if not _within(said, claim, dropped)]
     if _PLAYS.search(stated_text(said.text)) or (before and _PLAYS.search(stated_text(before.text))):
         told = before.text if before else None
         matched = [claim for claim in matched if could_be_stated(said.text, claim.quote, told, least=_EVER)]
-    signed = signed_name(said, matched, zone)
+    signed = signed_name(said, matched, zone) or introduced_name(said, matched, zone)
     matched += signed
     matched += played_character(said, zone)
-    matched += remembered_claims(said, matched, zone)
+    matched += remembered_claims(said, matched, zone) or (corrected_claims(said, before, zone) if before else ())
     judged = judged_claims(said, before, matched, zone)
     again = "said:name:" if signed else _MASK  # one claim for a signature
     return (*matched, *(each for each in judged if not (each.about.startswith(again) or _within(said, each, dropped))))
@@ -212,6 +243,23 @@ def signed_name(said: UserMessage, known: Sequence[Claim], zone: tzinfo = UTC) -
     return (claim,) if claim and not refusal_reason(claim) else ()
 
 
+def introduced_name(said: UserMessage, known: Sequence[Claim], zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """A name in small letters by which users introduce themselves: "im leo im in 2nd year", "hi, im zoe"."""
+    flat, language = own_text(said.text), guess_language(said.text)
+    table = language_by_code(language).facts
+    if any(claim.about == _NAME for claim in known):
+        return ()
+    for clause in clauses(said.text):
+        told = flat[clause.start : clause.end].strip()
+        named = _ONLY_NAME.fullmatch(told) if clause.greeted else None
+        if named and named["name"] not in table.never_names and describe(told, least=0.0)[1] == _NAME:
+            sentence = table.signed.format(name=named["name"].capitalize())
+            read = read_clause(sentence, replace(said, text=sentence), zone)
+            claim = replace(read, quote=told, said=said, made_by=JUDGE) if read else None
+            return (claim,) if claim and not refusal_reason(claim) else ()
+    return ()
+
+
 def played_character(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claim that the user has a named character in a game; what they say about it is not about them."""
     flat = stated_text(said.text)
@@ -222,6 +270,20 @@ def played_character(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]
     claim = _claim(Judged(*part.span(), "fact", OTHER, 0.0), flat, said, language, zone)
     sentence = language_by_code(language).facts.has_character.format(game=part["game"] or part["named"])
     return (replace(claim, text=sentence),) if claim and not refusal_reason(claim) else ()
+
+
+def corrected_claims(said: UserMessage, before: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """The claim of the message before with the value that a correction puts in its place: "no, red"."""
+    flat = stated_text(said.text)
+    plain = fold(flat)
+    told = _CORRECTION.fullmatch(plain) if len(plain) == len(flat) else None
+    known = [claim for claim in claims_in_message(before, zone) if ": " in claim.text] if told else []
+    if not told or len(known) != 1 or len(told["value"].split()) > _SHORT or _SELF.match(told["value"]):
+        return ()
+    head = known[0].text.partition(": ")[0]
+    quote = said.text[slice(*told.span("value"))]
+    claim = replace(known[0], text=f"{head}: {quote}", quote=quote, said=said, made_by=JUDGE, replaces=True)
+    return () if refusal_reason(claim) else (claim,)
 
 
 def _within(said: UserMessage, claim: Claim, spans: Iterable[tuple[int, int]]) -> bool:
@@ -247,7 +309,7 @@ def judged_claims(
         if _speaks(rest[lead.end() :] if lead else rest, language):
             # "I play the piano and I study": without the second verb
             clause = replace(clause, start=clause.end - len(rest), attribute=describe(rest)[1])
-        claim = _claim(clause, flat, said, language, zone)
+        claim = _claim(clause, flat, said, language, zone, before.text if before else "")
         if claim and clause.margin < _sure_fragment(clause) and _is_fragment(claim.quote):
             continue
         if claim and not refusal_reason(claim):
@@ -302,6 +364,8 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             weighed -= _IMPERSONAL  # orders have no first person
         if flat[clause.end : clause.end + 1] == ":" and _OWN_VERB.match(words):
             weighed -= _LISTED
+        if not wish and _opens_question(flat, clause):
+            weighed += _ASKED
         if clause.attribute == _NAME and _GREETED.match(words):
             weighed -= _GREETED_NAME
         if _IS_ALLERGIC.match(words):
@@ -315,8 +379,9 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
         if clause.label in _CHANGES and weighed == 0.0:
             weighed = _OF_THE_KNOWN
         follows = found and _JOINED.fullmatch(flat[found[-1].end : clause.start])
-        if follows and not wish and _WHOSE.match(flat, found[-1].start):
-            weighed += _SAME_PERSON if _person_before(flat, clause, told, language) else 0.0
+        if not wish and (_WHOSE.match(flat, found[-1].start) if follows else before and not found):
+            whose = _person_before(flat, clause, told, language, before or "")
+            weighed += (_SAME_PERSON if follows else _SAME_AS_BEFORE) if whose else 0.0
         if clause.margin < needed + weighed or _is_nothing(flat, clause, lasts=for_good or standing):
             continue
         if standing:
@@ -332,6 +397,7 @@ def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
             clause = replace(clause, label="fact")
         if not _ASKS_NEXT.match(flat, clause.end) or any(clause.end < each.start <= clause.end + 2 for each in judged):
             clause = replace(clause, end=max(clause.end, tied_end(flat, clause.start, clause.end)))
+        clause = replace(clause, end=max(clause.end, _list_end(flat, clause)))
         last = found[-1] if found else None
         if last and _belongs_to(last, clause, flat):
             label = _WISH if clause.label == _WISH and last.wish >= _LIKELY_WISH else last.label
@@ -372,6 +438,14 @@ def _sentence_around(flat: str, clause: Judged) -> tuple[int, int]:
     return opening, min((at for mark in ".!?\n" if (at := flat.find(mark, clause.end)) >= 0), default=len(flat))
 
 
+def _opens_question(flat: str, clause: Judged) -> bool:
+    """Whether a clause begins a sentence that asks without a question mark."""
+    start, end = _sentence_around(flat, clause)
+    if flat[start : clause.start].strip() or flat[end : end + 1] == "?":
+        return False
+    return _ASKS.match(fold(in_full(flat[start:end], guess_language(flat)))) is not None
+
+
 def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     """Whether a clause states nothing: it announces ("update: …"), asks, or is a wish for one answer."""
     words = flat[clause.start : clause.end]
@@ -379,9 +453,15 @@ def _is_nothing(flat: str, clause: Judged, *, lasts: bool) -> bool:
     if heads and (clause.label == "remember" or len(words.split()) <= _SHORT):
         return True
     start, end = _sentence_around(flat, clause)
-    if flat[end : end + 1] == "?" and _TOLD_BEFORE.search(fold(flat[start:end])):
+    said = fold(flat[start:end])
+    if flat[end : end + 1] == "?" and (_TOLD_BEFORE.search(said) or _ASKS_YES.search(said)):
         return True
-    once = clause.label == _WISH and clause.wish < _SURE_WISH and _REQUEST.match(fold(words)) is not None
+    if _CLOSES.fullmatch(fold(words)) or _POLITE_REQUEST.match(fold(words)):
+        return True
+    if _OF_ASSISTANT.match(words):
+        return True
+    asked = clause.label == _WISH and clause.wish < _SURE_WISH and _REQUEST.match(fold(words)) is not None
+    once = asked or _HELP.match(words) is not None or _ABOUT_ME.search(fold(flat[start:end])) is not None
     return not lasts and (once or _ANNOUNCES.fullmatch(words) is not None)
 
 
@@ -422,6 +502,10 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
         return len(bare.split()) < _SHORT and (last.label == _WISH or FOR_GOOD.search(bare) is not None)
     if bracketed:
         return True
+    if gap.isspace() and not lead and _SELF_FIRST.match(bare) and _INTRODUCES.match(flat, last.start):  # "im zoe im 15"
+        return False
+    if _NAMES_IT.search(bare) or lacks_subject(bare, ""):
+        return True
     shortest = min(len(flat[last.start : last.end].split()), len(bare.split()))
     first = next(iter(tokens(bare)), "")
     leans = (
@@ -431,6 +515,12 @@ def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
     )
     leans = leans or _ONLY_DAY.fullmatch(bare) is not None or _WISHES.search(flat[: last.end].split()[-1]) is not None
     return leans or shortest <= (_SHORT if last.label == clause.label else 1) or _SINCE.match(words) is not None
+
+
+def _list_end(flat: str, clause: Judged) -> int:
+    """The end of the list that a clause announces, "I have two sons: Max, who is 4, and Tom"; 0 if none."""
+    listed = _OWN_LIST.match(flat, clause.end) if _OWN_VERB.match(flat[clause.start : clause.end]) else None
+    return listed.end() if listed and listed.end() - clause.start <= MAX_CLAIM_LENGTH - 2 else 0
 
 
 def _bracket_end(flat: str, last: Judged, clause: Judged) -> int:
@@ -467,6 +557,7 @@ def remembered_claims(said: UserMessage, known: Sequence[Claim] = (), zone: tzin
     for start, end, asks in stated_sentences(flat):
         lead = _REMEMBER.match(flat[start:end])
         begin = start + lead.end() if lead else end
+        asks = asks and not _POLITE.match(flat[start:end])  # "can you remember that …?"
         if not lead or asks or _MASK in flat[begin:end] or any(claim.quote in said.text[begin:end] for claim in known):
             continue
         end = min(end, begin + MAX_CLAIM_LENGTH - 2)
@@ -501,19 +592,24 @@ def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
     return tuple(found)
 
 
-def _person_before(flat: str, clause: Judged, quote: str, language: str) -> str:
-    """The person of a clause that begins with "she" or with a verb: "my nan is ill, she lives in Bath"."""
+def _person_before(flat: str, clause: Judged, quote: str, language: str, before: str = "") -> str:
+    """The person of a clause that begins with "she" or with a verb: "my nan is ill, she lives in Bath".
+
+    Where the message names no person before it, the one person of the message `before` is meant.
+    """
+    if not _OTHER_FIRST.match(quote) and not has_other_verb(quote, language):
+        return ""
     table = language_by_code(language).facts
     verbs = {*table.third_verbs.values(), *table.reflexives.values()}
-    first = next((word for word in quote.lower().split() if word in table.reflexives or not ADVERB.fullmatch(word)), "")
-    if not _OTHER_FIRST.match(quote) and (first not in verbs or not table.second_verbs):
-        return ""
     opening, said = _sentence_around(flat, clause)[0], flat[: clause.start]
     own = [(each.end(), each[1]) for each in _WHOSE.finditer(said)]
     if own and own[-1][0] > opening:  # the subject of the sentence, whatever else it names
         return own[-1][1]
     named = [(each.end(), each[0]) for each in _NAMED.finditer(said, opening)]
     named += [(each.end(), each[1]) for each in _SUBJECT.finditer(said) if each[2] in verbs and not _DAY.match(each[1])]
+    if not (own or named or _LEAD.sub("", said).strip() or _CORRECTS.match(flat)):
+        people = {each[1] for each in _WHOSE.finditer(before)}
+        return people.pop() if len(people) == 1 else ""
     return max(own + named, default=(0, ""))[1]
 
 
@@ -531,7 +627,7 @@ def _trimmed(flat: str, start: int, end: int) -> int:
     return end
 
 
-def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo) -> Claim | None:
+def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo, before: str = "") -> Claim | None:
     start, end = clause.start, clause.end
     lead = _LEAD.match(flat[start:end])
     if lead and clause.label != _WISH:
@@ -556,12 +652,17 @@ def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tz
             read, quote=quote, said=said, made_by=JUDGE, replaces=clause.label == "change", change=clause.change
         )
     opening, closing = language_by_code(language).summaries.user_quoted
-    replaces = clause.label in _CHANGES
+    mends = clause.label in ("fact", "plan") and _CORRECTS.match(flat) and lacks_subject(quote, language)
+    replaces = clause.label in _CHANGES or bool(mends)
     changed = replaces and clause.attribute == _MANNER and clause.wish >= _CHANGED_WISH
     wish = clause.label == _WISH or changed
     told = None if wish else retold(quote, language, "third")
-    if whose := _person_before(flat, clause, quote, language):
+    if whose := _person_before(flat, clause, quote, language, before):
         told = f"{whose[:1].upper()}{whose[1:]}: {quote[:1].lower()}{quote[1:]}"
+    elif not (wish or replaces or flat[_sentence_around(flat, clause)[0] : clause.start].strip()) and lacks_subject(
+        quote, language
+    ):
+        return None
     family = "instruction" if wish else "said"
     digest = hashlib.blake2b(f"{said.id}\x1f{quote}".encode("utf-8", "replace"), digest_size=8).hexdigest()
     return Claim(

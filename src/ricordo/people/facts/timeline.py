@@ -12,12 +12,15 @@ from datetime import datetime
 from itertools import pairwise
 from uuid import UUID, uuid5
 
-from ricordo.languages.dates import periods
+from ricordo.languages.dates import PHRASE, has_year, periods, resolve_day
+from ricordo.languages.registry import AnyLanguage
 from ricordo.people.facts.claims import Claim, MessageTime, claim_digest, core_terms
 from ricordo.records.derived import Fact, FactKind, Source, Trust
 
 TimeLookup = Callable[[str], MessageTime | None]
 MAX_SOURCES = 20  # per fact: the first and the newest
+_FROM_DAY = AnyLanguage(rf"\W*(?:<facts.starting>)\s?(?P<day>{PHRASE})\b")
+_NEXT_HALF = 183  # days; a day of the year that is farther ahead is more likely the last one
 _SPLIT = UUID("0d6c1f3e-51f5-5b0a-9f0d-4f4b8b2a7c55")
 
 
@@ -125,7 +128,8 @@ def facts_from_runs(found: TimelineRuns, new: Callable[[StatementRun], Fact]) ->
         fact = _fact_of(run, new, taken)
         facts.append(replace(fact, valid_from=_start(run, facts[-1].valid_from)) if facts else fact)
     ended = [
-        replace(fact, valid_to=following.valid_from, superseded_by=following.id) for fact, following in pairwise(facts)
+        replace(fact, valid_to=_end(run, following.valid_from), superseded_by=following.id)
+        for (fact, following), run in zip(pairwise(facts), found.runs[1:], strict=True)
     ]
     if facts:
         ended.append(replace(facts[-1], valid_to=None, superseded_by=None))
@@ -142,6 +146,17 @@ def _start(run: StatementRun, previous: datetime) -> datetime:
     first = run.statements[0]
     named = named_start(first.source.quote, run.start) if first.source else None
     return named if named and previous < named else run.start
+
+
+def _end(following: StatementRun, begun: datetime) -> datetime:
+    """When a run ends that another follows: when that was said, or on the later day that it names."""
+    first = following.statements[0]
+    day = _FROM_DAY.match(first.source.quote) if first.source else None
+    if not day:
+        return begun
+    named = resolve_day(day["day"], begun.date(), first.words[1])
+    far = named is None or ((named - begun.date()).days > _NEXT_HALF and not has_year(day["day"]))
+    return begun if named is None or far else max(begun, datetime(*named.timetuple()[:3], tzinfo=begun.tzinfo))
 
 
 def named_start(quote: str, said: datetime) -> datetime | None:
