@@ -41,7 +41,7 @@ def test_documents_are_dropped_in_read_and_removed(visitor: Visitor) -> None:
         }"""
     )
     card = page.locator("li.document", has_text="Marte.md")
-    expect(card).to_contain_text("1 passo")
+    expect(card).to_contain_text("1 brano")
     page.get_by_role("button", name="Marte.md", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("Fobos e Deimos")
     page.keyboard.press("Escape")

@@ -335,7 +335,7 @@ def test_scale_of_a_spread_embedder() -> None:
         ("Quando è caduto l'Impero romano?", "Impero romano"),
         ("Quali sono i sintomi dell'influenza?", "sintomi dell'influenza"),
         ("Mi aiuti a organizzare un viaggio a Lisbona?", "viaggio a Lisbona"),
-        ("How can I get rid of ants in the kitchen?", "rid of ants"),
+        ("How can I get rid of ants in the kitchen?", "ants in the kitchen"),
         ("My name is Anna and I live in Turin.", "Anna"),
         ("Mi chiamo Anna e vivo a Torino.", "Anna"),
         ("Il vaccino Pfizer va bene?", "vaccino Pfizer"),
