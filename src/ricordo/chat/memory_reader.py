@@ -313,7 +313,7 @@ class MemoryReader:
         after = self._past.after(best)
         if (corrected := self._corrected(best, asked, after)) and corrected not in answer.sources:
             return replace(answer, text=self._quote(corrected, asked), sources=(corrected,))
-        over = self._past.outdated.get(best.message_id)
+        over = self._past.replaced.get(best.message_id)
         later = {each.message_id: each for each in (*offered, *after) if each.role == "user"}
         if over and not over.replaced_by <= later.keys():
             newer = [fact for fact in self._past.facts for one in fact.sources if one.message_id in over.replaced_by]
@@ -463,7 +463,7 @@ class MemoryReader:
         """Without a message that another one of them has replaced, if that one fits the question too."""
         least = _LATER_FROM * max((each.probability for each in found), default=0.0)
         fitting = {each.passage.message_id for each in found if each.coverage > 0 and each.probability >= least}
-        gone = {old for old, known in self._past.outdated.items() if not fitting.isdisjoint(known.replaced_by)}
+        gone = {old for old, known in self._past.replaced.items() if not fitting.isdisjoint(known.replaced_by)}
         return tuple(each for each in found if each.passage.message_id not in gone)
 
     def _fact(self, asked: MemoryQuestion) -> MemoryAnswer | None:

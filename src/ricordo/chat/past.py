@@ -146,6 +146,12 @@ class Past:
         return found
 
     @cached_property
+    def replaced(self) -> dict[str, "Outdated"]:
+        """The outdated messages from which no fact was learned that still counts."""
+        current = {source.message_id for fact in self.facts for source in fact.sources}
+        return {name: known for name, known in self.outdated.items() if name not in current}
+
+    @cached_property
     def _quarantined(self) -> frozenset[str]:
         return frozenset(flag.subject_id for flag in self._memory.flags(self._user, state="quarantined", limit=100_000))
 
